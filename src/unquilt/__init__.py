@@ -1,0 +1,1 @@
+"""Shows what in a web crawl is copied, from where, and why."""
