@@ -1,0 +1,253 @@
+"""Words of a page: where they are in its UTF-8 bytes, and a 64-bit hash of each.
+
+A word is a maximal run of alphanumeric characters and the marks that follow them; a character of a script
+written without spaces is a word of its own. Case is folded. Bytes that are not UTF-8 separate words.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+NOT_WORD, WORD, MARK, SINGLE = 0, 1, 2, 3
+CLASS_SHIFT = 21
+CODE_MASK = (1 << CLASS_SHIFT) - 1
+INVALID = -1
+
+SEED = np.uint64(0x9E3779B97F4A7C15)
+STEP = np.uint64(0xD6E8FEB86659FD93)
+MIX_A = np.uint64(0xFF51AFD7ED558CCD)
+MIX_B = np.uint64(0xC4CEB9FE1A85EC53)
+S32, S33 = np.uint64(32), np.uint64(33)
+
+Table = npt.NDArray[np.uint32]
+
+
+def load_table() -> Table:
+    """uint32[0x110000], for each code point its class << 21 | the code point it folds to."""
+    with np.load(Path(__file__).with_name("unicode_words.npz")) as shipped:
+        classes = np.repeat(shipped["class_values"].astype(np.uint32), shipped["class_lengths"])
+        folded = np.arange(len(classes), dtype=np.uint32)
+        folded[shipped["cased"]] = shipped["folded"]
+    table: Table = (classes << np.uint32(CLASS_SHIFT)) | folded
+    return table
+
+
+TABLE = load_table()
+ASCII = np.where(TABLE[:128] >> CLASS_SHIFT == WORD, TABLE[:128] & CODE_MASK, 0).astype(np.uint8)
+"""uint8[128], what a character of a word folds to; 0 if it is none."""
+
+
+@njit(cache=True, nogil=True)
+def mix(h: np.uint64) -> np.uint64:
+    """A bijection of the 64-bit integers in which each bit depends on all."""
+    h = (h ^ (h >> S33)) * MIX_A
+    h = (h ^ (h >> S33)) * MIX_B
+    return h ^ (h >> S33)
+
+
+@njit(cache=True, nogil=True)
+def trails(text: npt.NDArray[np.uint8], i: int, end: int, least: int, most: int) -> bool:
+    """Whether text[i] exists and lies in least..most."""
+    return i < end and least <= text[i] <= most
+
+
+@njit(cache=True, nogil=True)
+def read_character(text: npt.NDArray[np.uint8], i: int, end: int) -> tuple[int, int]:
+    """Code point and length in bytes of the UTF-8 character at text[i], i < end.
+
+    A byte that begins no valid character gives (INVALID, 1).
+    """
+    first = np.int64(text[i])
+    if first < 0x80:
+        return first, 1
+    if 0xC2 <= first <= 0xDF:
+        if trails(text, i + 1, end, 0x80, 0xBF):
+            return (first & 0x1F) << 6 | np.int64(text[i + 1] & 0x3F), 2
+    elif 0xE0 <= first <= 0xEF:
+        # E0 bars overlong forms, ED bars surrogates.
+        least = 0xA0 if first == 0xE0 else 0x80
+        most = 0x9F if first == 0xED else 0xBF
+        if trails(text, i + 1, end, least, most) and trails(text, i + 2, end, 0x80, 0xBF):
+            code = (first & 0x0F) << 12 | np.int64(text[i + 1] & 0x3F) << 6 | np.int64(text[i + 2] & 0x3F)
+            return code, 3
+    elif 0xF0 <= first <= 0xF4:
+        # F0 bars overlong forms, F4 bars what lies beyond U+10FFFF.
+        least = 0x90 if first == 0xF0 else 0x80
+        most = 0x8F if first == 0xF4 else 0xBF
+        if (
+            trails(text, i + 1, end, least, most)
+            and trails(text, i + 2, end, 0x80, 0xBF)
+            and trails(text, i + 3, end, 0x80, 0xBF)
+        ):
+            code = (first & 0x07) << 18 | np.int64(text[i + 1] & 0x3F) << 12
+            return code | np.int64(text[i + 2] & 0x3F) << 6 | np.int64(text[i + 3] & 0x3F), 4
+    return INVALID, 1
+
+
+@njit(cache=True, nogil=True)
+def _scan_words(
+    text: npt.NDArray[np.uint8],
+    begin: int,
+    end: int,
+    table: Table,
+    ascii_fold: npt.NDArray[np.uint8],
+    hashes: npt.NDArray[np.uint64],
+    count: int,
+) -> int:
+    """Write the unmixed hash of each word of text[begin:end] to hashes[count:]; the new count.
+
+    hashes needs (end - begin) // 2 + 2 free places: a place is written before it is known to be needed.
+    """
+    h = SEED
+    inside = NOT_WORD
+    i = begin
+    while i < end:
+        if inside == SINGLE and text[i] < 128:
+            hashes[count] = h
+            count += 1
+            h = SEED
+            inside = NOT_WORD
+        while i < end and text[i] < 128:
+            # No branch on the end of a word: it could not be predicted.
+            folded = ascii_fold[text[i]]
+            word = np.int64(folded != 0)
+            hashes[count] = h
+            count += inside & (word ^ 1)
+            longer = (h ^ np.uint64(folded)) * STEP
+            h = longer ^ (longer >> S32) if word else SEED
+            inside = word
+            i += 1
+        while i < end and text[i] >= 128:
+            code, length = read_character(text, i, end)
+            entry = np.int64(table[code]) if code >= 0 else 0
+            kind = entry >> CLASS_SHIFT
+            i += length
+            if inside and kind != MARK and (kind != WORD or inside == SINGLE):
+                hashes[count] = h
+                count += 1
+                h = SEED
+                inside = NOT_WORD
+            if kind == NOT_WORD or (kind == MARK and not inside):
+                continue
+            if kind != MARK:
+                inside = kind
+            h = (h ^ np.uint64(entry & CODE_MASK)) * STEP
+            h ^= h >> S32
+    if inside:
+        hashes[count] = h
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _mixed(hashes: npt.NDArray[np.uint64], count: int) -> npt.NDArray[np.uint64]:
+    """The first count hashes, mixed, in an array of their own."""
+    mixed = np.empty(count, np.uint64)
+    for i in range(count):
+        mixed[i] = mix(hashes[i])
+    return mixed
+
+
+@njit(cache=True, nogil=True)
+def _hash_words(
+    text: npt.NDArray[np.uint8], table: Table, ascii_fold: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.uint64]:
+    """uint64[words], the hash of each word of text, in order; no words, no hashes."""
+    hashes = np.empty(len(text) // 2 + 2, np.uint64)
+    count = _scan_words(text, 0, len(text), table, ascii_fold, hashes, 0)
+    return _mixed(hashes, count)
+
+
+@njit(cache=True, nogil=True)
+def _hash_words_column(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    table: Table,
+    ascii_fold: npt.NDArray[np.uint8],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """As hash_words_column; offsets may be int32."""
+    pages = max(len(offsets) - 1, 0)
+    page_offsets = np.zeros(pages + 1, np.int64)
+    size = np.int64(offsets[pages]) - np.int64(offsets[0]) if pages else 0
+    hashes = np.empty(size // 5 + 1024, np.uint64)
+    count = 0
+    for page in range(pages):
+        begin, end = np.int64(offsets[page]), np.int64(offsets[page + 1])
+        needed = count + (end - begin) // 2 + 2
+        if needed > len(hashes):
+            grown = np.empty(max(needed, 2 * len(hashes)), np.uint64)
+            grown[:count] = hashes[:count]
+            hashes = grown
+        count = _scan_words(data, begin, end, table, ascii_fold, hashes, count)
+        page_offsets[page + 1] = count
+    return _mixed(hashes, count), page_offsets
+
+
+@njit(cache=True, nogil=True)
+def _word_spans(
+    text: npt.NDArray[np.uint8], table: Table
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """As word_spans."""
+    most = len(text) // 2 + 2
+    hashes = np.empty(most, np.uint64)
+    begins = np.empty(most, np.int64)
+    ends = np.empty(most, np.int64)
+    count = -1
+    inside = NOT_WORD
+    i = 0
+    while i < len(text):
+        code, length = read_character(text, i, len(text))
+        entry = np.int64(table[code]) if code >= 0 else 0
+        kind = entry >> CLASS_SHIFT
+        if kind == NOT_WORD or (kind == MARK and not inside):
+            inside = NOT_WORD
+        else:
+            if kind == SINGLE or (kind == WORD and inside != WORD):
+                count += 1
+                begins[count] = i
+                hashes[count] = SEED
+                inside = kind
+            h = (hashes[count] ^ np.uint64(entry & CODE_MASK)) * STEP
+            hashes[count] = h ^ (h >> S32)
+            ends[count] = i + length
+        i += length
+    count += 1
+    return _mixed(hashes, count), begins[:count].copy(), ends[:count].copy()
+
+
+def hash_words(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """uint64[words], the hash of each word of the UTF-8 bytes text, in order; no words, no hashes."""
+    hashes: npt.NDArray[np.uint64] = _hash_words(text, TABLE, ASCII)
+    return hashes
+
+
+def word_spans(
+    text: npt.NDArray[np.uint8],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The hash of each word of the UTF-8 bytes text and its bytes begin..end, half-open, in order.
+
+    uint64[words], int64[words], int64[words]; all empty if there are no words.
+    """
+    spans: tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    spans = _word_spans(text, TABLE)
+    return spans
+
+
+def count_words(text: npt.NDArray[np.uint8]) -> int:
+    """How many words the UTF-8 bytes text holds; 0 if empty."""
+    return len(hash_words(text))
+
+
+def hash_words_column(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32] | npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The words of each text of an Arrow string column: data[offsets[i]:offsets[i + 1]] is text i.
+
+    Gives uint64[words], the hashes of all words in order, and int64[texts + 1], where each text's begin.
+    Words never reach across texts. No texts: no hashes and the one offset 0.
+    """
+    columns: tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]
+    columns = _hash_words_column(data, offsets, TABLE, ASCII)
+    return columns

@@ -1,0 +1,46 @@
+"""Randomness as a function: the same seed, stream and index always give the same draws."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+_MASK = (1 << 64) - 1
+
+
+class Stream(enum.IntEnum):
+    """What a draw is for; two streams never share their numbers."""
+
+    PLAN = 1
+    TEXT = 2
+    CLASS = 3
+    VARIANT = 4
+    QUILT = 5
+    POOL = 6
+    SPAM = 7
+    PAGE = 8
+    HOST = 9
+    STYLE = 10
+    PATH = 11
+    VIRAL = 12
+    EXTRA = 13
+    WORDS = 14
+    OTHER = 15
+
+
+def mix(*parts: int) -> int:
+    """A well-spread 64-bit number made from the given ones."""
+    x = 0x243F6A8885A308D3
+    for part in parts:
+        x = ((x ^ part) * 0x9E3779B97F4A7C15) & _MASK
+        x ^= x >> 29
+        x = (x * 0xBF58476D1CE4E5B9) & _MASK
+        x ^= x >> 32
+    return x
+
+
+def generator(seed: int, stream: Stream, index: int) -> np.random.Generator:
+    """A numpy generator for one purpose of one page, host or class."""
+    key = mix(seed, stream) | (mix(index, seed, stream) << 64)
+    return np.random.Generator(np.random.Philox(key=key))

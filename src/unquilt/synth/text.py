@@ -1,0 +1,111 @@
+"""Running text: drawn, changed word by word, and cut into sentences."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from unquilt.synth.words import DRAWS, Language, language
+
+Ints = npt.NDArray[np.int64]
+_WORDS = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words by rank, where sentences and paragraphs begin, and where commas and questions are."""
+
+    language: Language
+    ranks: npt.NDArray[np.int32]
+    sentences: Ints  # begin of each sentence, then the number of words
+    paragraphs: list[int]  # first sentence of each paragraph, then the number of sentences
+    commas: Ints
+    questions: Ints  # sentences that ask
+
+    def tokens(self) -> list[str]:
+        """The words with their punctuation."""
+        known = self.language
+        out = known.plain[self.ranks]
+        begins, ends = self.sentences[:-1], self.sentences[1:] - 1
+        out[self.commas] = known.comma[self.ranks[self.commas]]
+        out[begins] = known.capital[self.ranks[begins]]
+        out[ends] = known.stop[self.ranks[ends]]
+        asking = ends[self.questions]
+        out[asking] = known.question[self.ranks[asking]]
+        written: list[str] = out.tolist()
+        return written
+
+    def sentence_list(self) -> list[str]:
+        """Each sentence as text."""
+        tokens, cuts, join = self.tokens(), self.sentences.tolist(), self.language.joiner.join
+        return [join(tokens[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+
+    def paragraph_list(self) -> list[str]:
+        """Each paragraph as text."""
+        tokens, cuts, join = self.tokens(), self.sentences.tolist(), self.language.joiner.join
+        begins = [cuts[sentence] for sentence in self.paragraphs]
+        return [join(tokens[a:b]) for a, b in zip(begins, begins[1:], strict=False)]
+
+
+def draw_text(rng: np.random.Generator, code: str, words: int | None = None) -> Text:
+    """Fresh text in one language; about as many words as asked, or as a typical page has."""
+    known = language(code)
+    least, most = known.words
+    if words is None:
+        shape = float(rng.random())
+        words = least + int((most - least) * shape * shape)
+    low, high = known.sentence
+    count = max(1, 2 * words // (low + high))
+    lengths = rng.integers(low, high + 1, count)
+    sentences = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(lengths, out=sentences[1:])
+    ranks = known.rank_of_draw[rng.integers(0, DRAWS, int(sentences[-1]))]
+    offsets = rng.integers(2, high - 2, count)
+    commas = (sentences[:-1] + offsets)[offsets + 2 < lengths]
+    questions = np.flatnonzero(rng.random(count) < 0.07)
+    paragraphs, at = [0], 0
+    for step in rng.integers(2, 6, count).tolist():
+        at += step
+        if at >= count:
+            break
+        paragraphs.append(at)
+    paragraphs.append(count)
+    return Text(known, ranks, sentences, paragraphs, commas, questions)
+
+
+def change_words(text: Text, at: Ints, rng: np.random.Generator) -> Text:
+    """The text with the words at these positions replaced by fresh ones."""
+    ranks = text.ranks.copy()
+    ranks[at] = text.language.rank_of_draw[rng.integers(0, DRAWS, len(at))]
+    return Text(text.language, ranks, text.sentences, text.paragraphs, text.commas, text.questions)
+
+
+def changes_for(resemblance: float, words: int) -> int:
+    """How many single words to change so that about this resemblance is left."""
+    kept = 2 * resemblance / (1 + resemblance)
+    return round((1.0 - kept ** (1 / 5)) * words)
+
+
+def words_of(pieces: list[str]) -> list[str]:
+    """The words of visible text, folded, as detectors see them."""
+    return _WORDS.findall(" ".join(pieces).lower())
+
+
+def circle_shingles(words: list[str]) -> set[tuple[str, ...]]:
+    """The 5-word phrases of a page read as a circle."""
+    ring = words + (words * 5)[:4]
+    return set(zip(ring, ring[1:], ring[2:], ring[3:], ring[4:], strict=False))
+
+
+def grams(words: list[str]) -> set[tuple[str, ...]]:
+    """The 5-word grams of a page read from begin to end."""
+    return set(zip(words, words[1:], words[2:], words[3:], words[4:], strict=False))
+
+
+def resemblance(one: set[tuple[str, ...]], other: set[tuple[str, ...]]) -> float:
+    """Jaccard's coefficient of two sets."""
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
