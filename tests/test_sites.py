@@ -52,12 +52,12 @@ url_like = st.lists(pieces, max_size=8).map("".join) | st.text(max_size=30)
         ("", ""),
     ],
 )
-def test_the_host_of_a_url(url, host):
+def test_the_host_of_a_url(url: str, host: str) -> None:
     assert host_of(url) == host
 
 
 @given(url_like)
-def test_a_host_put_back_into_a_url_is_itself(url):
+def test_a_host_put_back_into_a_url_is_itself(url: str) -> None:
     host = host_of(url)
     if host:
         assert host_of(f"http://{host}/") == host
@@ -65,12 +65,12 @@ def test_a_host_put_back_into_a_url_is_itself(url):
 
 @given(st.lists(st.none() | url_like.filter(lambda url: not any("\ud800" <= c <= "\udfff" for c in url))))
 @example(["http://a.org/\n", "http://a.org\n/", "http://a.org", None, "http://a.org:80/x", "http://A.org./x"])
-def test_hosts_of_a_column_are_those_of_its_urls(urls):
+def test_hosts_of_a_column_are_those_of_its_urls(urls: list[str | None]) -> None:
     expected = [None if url is None else host_of(url) for url in urls]
     assert hosts_of(pa.array(urls, pa.string())).to_pylist() == expected
 
 
-def test_hosts_of_a_slice_and_of_chunks_are_those_of_its_urls():
+def test_hosts_of_a_slice_and_of_chunks_are_those_of_its_urls() -> None:
     urls = pa.array(["http://a.org/1", "x", None, "https://B.org:1/2"])
     assert hosts_of(urls[1:]).to_pylist() == ["", None, "b.org"]
     assert hosts_of(pa.chunked_array([urls, urls[:1]])).to_pylist() == ["a.org", "", None, "b.org", "a.org"]
@@ -93,12 +93,12 @@ def test_hosts_of_a_slice_and_of_chunks_are_those_of_its_urls():
         ("", ""),
     ],
 )
-def test_the_registered_domain_of_a_host(host, domain):
+def test_the_registered_domain_of_a_host(host: str, domain: str) -> None:
     assert domain_of(host) == domain
 
 
 @given(url_like)
-def test_every_host_has_a_domain_it_ends_with_and_that_is_its_own_domain(url):
+def test_every_host_has_a_domain_it_ends_with_and_that_is_its_own_domain(url: str) -> None:
     host = host_of(url)
     domain = domain_of(host)
     assert host.endswith(domain)
@@ -106,7 +106,7 @@ def test_every_host_has_a_domain_it_ends_with_and_that_is_its_own_domain(url):
     assert domain_of(domain) == domain
 
 
-def test_domains_of_a_column_are_those_of_its_hosts():
+def test_domains_of_a_column_are_those_of_its_hosts() -> None:
     hosts = pa.array(["www.bbc.co.uk", None, "a.org", "www.bbc.co.uk", ""])
     assert domains_of(hosts).to_pylist() == ["bbc.co.uk", None, "a.org", "bbc.co.uk", ""]
 
@@ -121,5 +121,5 @@ def test_domains_of_a_column_are_those_of_its_hosts():
         ("nothing", ("", "")),
     ],
 )
-def test_a_url_is_split_into_host_and_path(url, parts):
+def test_a_url_is_split_into_host_and_path(url: str, parts: tuple[str, str]) -> None:
     assert split_url(url) == parts

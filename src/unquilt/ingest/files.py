@@ -9,62 +9,29 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
 import zstandard
 
-from unquilt.ingest.capture import Capture, Found, Passed, Reason, Skip
+from unquilt.ingest.capture import Capture, Found, Reason, Skip
+from unquilt.ingest.http import sniff
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.sites import host_of
+from unquilt.ingest.warc import Reading, Span, is_splittable, read_warc
 
 if TYPE_CHECKING:
     from unquilt.ingest.inputs import Piece
-    from unquilt.ingest.warc import Span
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"  # the frame a WARC in Zstandard keeps its dictionary in
 
-_BINARY = (
-    *(
-        b"\x89PNG",
-        b"\xff\xd8\xff",
-        b"GIF8",
-        b"%PDF",
-        b"\x7fELF",
-        b"PK\x03\x04",
-        b"PK\x05\x06",
-        b"wOFF",
-        b"wOF2",
-    ),
-    *(
-        b"RIFF",
-        b"OggS",
-        b"ID3",
-        b"BZh",
-        b"\xfd7zXZ\0",
-        b"7z\xbc\xaf",
-        b"SQLite format 3\0",
-        b"\0asm",
-        b"PAR1",
-    ),
-)
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-# Only at the beginning: scripts, feeds and notes hold tags too.
-_MARKUP = re.compile(
-    rb"(?:\xef\xbb\xbf|\s+|<!--.*?-->|<\?xml[^>]*>)*"
-    rb"<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|div|span|table|center|font|form|h[1-6]|p|br"
-    rb"|hr|img|ul|ol|dl|pre|a|b|i|article|main|section|header|nav)[\s/>]",
-    re.IGNORECASE | re.DOTALL,
-)
 _MEDIA_TYPES = {
     ".xhtml": "application/xhtml+xml",
     ".xht": "application/xhtml+xml",
-    ".txt": "text/plain",
-    ".text": "text/plain",
 }
 HTML_ENDINGS = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".php", ".asp", ".aspx", ".jsp", ".cgi")
 
@@ -155,7 +122,8 @@ def line_blocks(
     """Whole lines, many at a time, that start at ``begin`` or later and before ``end``, with their offset.
 
     A line longer than ``max_line`` comes as None. Offsets count inflated bytes; only a file that is not
-    compressed can be read from ``begin``. Raises ``DamageError`` with the offset of the first line that cannot be read.
+    compressed can be read from ``begin``. Raises ``DamageError`` with the offset of the line that cannot
+    be read.
     """
     with Path(path).open("rb") as file:
         stream = Inflated(file)
@@ -189,7 +157,7 @@ def line_blocks(
             if lines:
                 yield position, lines
                 position += cut
-            if len(rest) > max_line:
+            if len(rest) > max_line and (end is None or position < end):
                 yield position, None
                 position += len(rest)
                 rest, is_inside = b"", True
@@ -198,27 +166,6 @@ def line_blocks(
 def display(path: str) -> str:
     """A path as text: bytes of its name that are not UTF-8 are shown as \\xff."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def looks_binary(head: bytes) -> bool:
-    if head.startswith(_UTF_16):
-        return False
-    return head.startswith(_BINARY) or (b"\0" in head[:1024] and not _is_wide(head))
-
-
-def _is_wide(head: bytes) -> bool:
-    """UTF-16 without a mark: every second byte of the first characters is zero."""
-    little = head[:1] == b"<" and not head[1:16:2].strip(b"\0")
-    big = head[1:2] == b"<" and not head[:16:2].strip(b"\0")
-    return little or big
-
-
-def looks_like_html(head: bytes) -> bool:
-    if looks_binary(head):
-        return False
-    if head.startswith(_UTF_16):
-        head = head[2:].replace(b"\0", b"")
-    return _MARKUP.match(head.replace(b"\0", b"") if _is_wide(head) else head) is not None
 
 
 def read_folder(piece: Piece, params: IngestParams) -> Found:
@@ -244,9 +191,10 @@ def _read_page(piece: Piece, name: str, params: IngestParams) -> Capture | Skip:
         return skip("too-large")
     if not body.strip():
         return skip("empty")
-    if looks_binary(body[:1024]):
+    media_type = sniff(body, _type_by_name(name))
+    if not media_type:
         return skip("not-text")
-    return Capture(url=url, body=body, source=source, offset=0, media_type=_media_type(name, body))
+    return Capture(url=url, body=body, source=source, offset=0, media_type=media_type)
 
 
 def _read_bounded(path: Path, most: int) -> bytes | None:
@@ -263,12 +211,9 @@ def _read_bounded(path: Path, most: int) -> bytes | None:
     return bytes(body) if len(body) <= most else None
 
 
-def _media_type(name: str, body: bytes) -> str:
-    bare = name.lower().removesuffix(".gz").removesuffix(".zst")
-    by_ending = _MEDIA_TYPES.get(Path(bare).suffix)
-    if by_ending == "text/plain" and looks_like_html(body[:1024]):
-        return "text/html"
-    return by_ending or "text/html"
+def _type_by_name(name: str) -> str:
+    ending = Path(name.lower().removesuffix(".gz").removesuffix(".zst")).suffix
+    return _MEDIA_TYPES.get(ending, "text/html" if ending in HTML_ENDINGS else "")
 
 
 def why(error: BaseException) -> str:
@@ -309,32 +254,37 @@ def _host_name(folder: bytes) -> str:
     return escaped if host_of(f"http://{escaped}/") else escaped.replace(".", "-2e") or "localhost"
 
 
-def read_wacz(piece: Piece, params: IngestParams) -> Generator[Capture | Skip | Passed, None, Span]:
-    """The pages of one WARC in a WACZ, or of the range begin to end of it; offsets are those in the WARC."""
-    from unquilt.ingest.warc import Span, read_warc
-
+def read_wacz(piece: Piece, params: IngestParams, *, exact: bool = False) -> Reading:
+    """What one WARC in a WACZ holds, or the range begin to end of it; offsets are those in the WARC."""
     (member,) = piece.files
-    with zipfile.ZipFile(piece.path) as archive:
-        info = archive.getinfo(member)
-        with archive.open(info) as file:
-            is_gzip = file.read(2) == GZIP
-        if is_gzip and info.compress_type == zipfile.ZIP_STORED:
-            start = stored_at(piece.path, info)
-        else:
-            start = -1
-            with tempfile.NamedTemporaryFile(prefix="unquilt-", suffix=".warc") as copy:
+    try:
+        with zipfile.ZipFile(piece.path) as archive:
+            info = archive.getinfo(member)
+            with archive.open(info) as file:
+                is_cut = is_splittable(file.read(16)) and info.compress_type == zipfile.ZIP_STORED
+            if is_cut:
+                return (yield from _read_stored(piece, info, params, exact=exact))
+            with tempfile.NamedTemporaryFile(prefix="unquilt-", suffix=Path(member).suffix) as copy:
                 with archive.open(info) as file:
                     shutil.copyfileobj(file, copy, 1 << 20)
                 copy.flush()
                 return (yield from read_warc(copy.name, 0, None, params, name=piece.name))
+    except (OSError, KeyError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile) as error:
+        yield Skip(piece.name, piece.begin, "unreadable", detail=why(error))
+        return Span(piece.begin, piece.begin)
+
+
+def _read_stored(piece: Piece, info: zipfile.ZipInfo, params: IngestParams, *, exact: bool) -> Reading:
+    start = stored_at(piece.path, info)
     end = info.file_size if piece.end is None else piece.end
-    found = read_warc(piece.path, start + piece.begin, start + end, params, name=piece.name)
+    exact = exact or piece.begin == 0
+    found = read_warc(piece.path, start + piece.begin, start + end, params, name=piece.name, exact=exact)
     while True:
         try:
             one = next(found)
-        except StopIteration as stop:
-            span: Span = stop.value
-            return Span(span.first - start, span.stop - start)
+        except StopIteration as stopped:
+            span: Span = stopped.value  # behind a damaged last record lies the next file of the WACZ
+            return Span(min(span.first - start, info.file_size), min(span.stop - start, info.file_size))
         if isinstance(one, Capture | Skip):
             one.offset -= start
         yield one

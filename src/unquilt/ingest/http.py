@@ -65,7 +65,13 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TEXT_TYPES = ("application/xml", "application/json", *HTML_TYPES)
-_UNKNOWN_TYPES = ("", "application/octet-stream", "binary/octet-stream", "application/x-unknown", "unknown/unknown")
+_UNKNOWN_TYPES = (
+    "",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "application/x-unknown",
+    "unknown/unknown",
+)
 
 
 class TooLargeError(Exception):
@@ -94,7 +100,7 @@ def parse_status(text: str) -> Callable[[int], bool]:
 
 
 def fields_of(head: bytes) -> dict[bytes, bytes]:
-    """The fields of a header by lower-case name. Of a field given twice the first counts; encodings add up."""
+    """The fields of a header by lower-case name. Of two of one name the first counts; encodings add up."""
     fields: dict[bytes, bytes] = {}
     last = b""
     for line in head.split(b"\n"):
@@ -149,7 +155,7 @@ def has_text(media_type: str) -> bool | None:
 
 
 def sniff(body: bytes, media_type: str) -> str:
-    """The media type of a body by its first bytes where the declared one does not tell; "" if it is not text."""
+    """The declared media type, or where it does not tell, that of the first bytes; "" if it is not text."""
     head = body[:1024]
     if head.startswith(_BINARY):
         return ""
@@ -166,8 +172,8 @@ def sniff(body: bytes, media_type: str) -> str:
 def decode_body(body: bytes, *, transfer: bytes, content: bytes, most: int) -> bytes:
     """A body without its encodings, at most ``most`` bytes.
 
-    A declared encoding that the body does not have was undone by the crawler: the body is taken as it is. Of one
-    that breaks off, what could be decoded is kept. Raises ``TooLargeError`` and ``EncodingError``.
+    A declared encoding that the body does not have was undone by the crawler: the body is taken as it is.
+    Of one that breaks off, what could be decoded is kept. Raises ``TooLargeError`` and ``EncodingError``.
     """
     if transfer:
         encodings = _names(transfer)
@@ -188,7 +194,7 @@ def _names(value: bytes) -> list[str]:
 
 
 def _unchunk(body: bytes) -> bytes:
-    parts = []
+    parts: list[bytes] = []
     at = 0
     while (size := _CHUNK.match(body, at)) and (length := int(size[1], 16)):
         begin, at = size.end(), size.end() + length

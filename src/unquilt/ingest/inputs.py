@@ -21,18 +21,17 @@ import pyarrow.parquet as pq
 from unquilt.errors import BadInput, NoInput, UnquiltError
 from unquilt.ingest.capture import Reason, Skip
 from unquilt.ingest.files import (
-    GZIP,
     HTML_ENDINGS,
     ZSTD_DICTIONARY,
     compression_of,
     display,
-    looks_binary,
-    looks_like_html,
     read_head,
     why,
 )
+from unquilt.ingest.http import sniff
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.tables import missing_columns, raise_missing
+from unquilt.ingest.warc import is_splittable
 
 Kind = Literal["warc", "wacz", "html", "jsonl", "parquet", "urls"]
 
@@ -69,7 +68,7 @@ class Plan:
 def plan(inputs: Sequence[str], params: IngestParams, *, stdin: TextIO | None = None) -> Plan:
     """Cut files, folders and globs into pieces; ``-`` reads paths from ``stdin``, one a line.
 
-    The plan depends on the inputs and ``params`` only. A file that cannot be read is skipped if there are others.
+    The plan depends on the inputs and ``params`` only. A file that cannot be read is skipped if others can.
     """
     planner = _Planner(params)
     for path in _expand(inputs, stdin or sys.stdin):
@@ -280,7 +279,7 @@ class _Planner:
             return self._cut_wacz(path, name)
         if look.kind == "parquet":
             return _cut_parquet(path, name, self.params)
-        is_cut = look.head.startswith(GZIP) if look.kind == "warc" else not compression_of(look.head)
+        is_cut = is_splittable(look.head) if look.kind == "warc" else not compression_of(look.head)
         target = _URL_LIST_BYTES if look.kind == "urls" else split
         ranges = _ranges(look.size, target) if is_cut else [(0, None)]
         assert look.kind in ("warc", "jsonl", "urls")
@@ -299,11 +298,11 @@ class _Planner:
                 where = f"{name}/{info.filename}"
                 try:
                     with archive.open(info) as file:
-                        head = file.read(4)
+                        head = file.read(16)
                 except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
                     self._skip(Path(where), "unreadable", why(error))
                     continue
-                is_cut = head.startswith(GZIP) and info.compress_type == zipfile.ZIP_STORED
+                is_cut = is_splittable(head) and info.compress_type == zipfile.ZIP_STORED
                 for begin, end in _ranges(info.file_size, self.params.split_bytes) if is_cut else [(0, None)]:
                     size = (info.file_size if end is None else end) - begin
                     pieces.append(Piece("wacz", str(path), where, begin, end, (info.filename,), size))
@@ -351,8 +350,8 @@ def _ranges(size: int, target: int) -> list[tuple[int, int | None]]:
 def _walk(folder: Path) -> Iterator[tuple[str, OSError | None]]:
     """Every file below a folder, by name, sorted; with the error for a folder that cannot be listed.
 
-    Each folder is visited once, whatever links lead to it, and under its own name rather than a link's. A corpus
-    inside is left out.
+    Each folder is visited once, whatever links lead to it, and under its own name rather than a link's. A
+    corpus inside is left out.
     """
     found: list[tuple[str, OSError | None]] = []
     visited: set[str] = set()
@@ -378,7 +377,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, OSError | None]]:
             below = f"{name}/{entry.name}" if name else entry.name
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(below)
-            elif entry.is_dir():
+            elif os.path.isdir(folder / below):  # noqa: PTH112 - unlike entry.is_dir() it bears a circle
                 links.append(below)
             else:
                 found.append((below, None))
@@ -392,6 +391,7 @@ def _look(path: Path) -> _Look:
         raise OSError("it is not a regular file")
     with path.open("rb") as file:
         head = file.read(_HEAD)
+        file.seek(0)
         text = read_head(file, _HEAD) if compression_of(head) else head
     if not head:
         return _Look("empty", 0, head, text)
@@ -406,19 +406,21 @@ def _kind(path: Path, head: bytes, text: bytes) -> Kind | Literal["empty", "othe
     if head.startswith(ZSTD_DICTIONARY) or text.lstrip(b"\r\n \0").startswith((b"WARC/", b"filedesc://")):
         return "warc"
     kind = (
-        "other" if looks_binary(text) else _text_kind(text.removeprefix(b"\xef\xbb\xbf"), len(text) < _HEAD)
+        "other" if not sniff(text, "") else _text_kind(text.removeprefix(b"\xef\xbb\xbf"), len(text) < _HEAD)
     )
     if kind == "other" and compression_of(head) and not text.strip():
         # Nothing at all can be inflated: the reader will say what is wrong, if the name tells which.
         return "warc" if _WARC_NAME.search(path.name) else "other"
-    if kind == "other" and _WARC_NAME.search(path.name) and not looks_binary(head):
+    if kind == "other" and _WARC_NAME.search(path.name) and sniff(text, ""):
         return "warc"
     return kind
 
 
 def _text_kind(text: bytes, is_whole: bool) -> Kind | Literal["other"]:
-    lines = [line.strip() for line in text.split(b"\n")]
-    last = lines.pop() if not is_whole and len(lines) > 1 else b""
+    if text.lstrip()[:1] == b"<":
+        return "html" if sniff(text, "") == "text/html" else "other"
+    lines = [line.strip() for line in text.split(b"\n", 100)]
+    last = lines.pop() if len(lines) > (1 if not is_whole else 100) else b""
     lines = [line for line in lines if line]
     objects = sum(_is_object(line) for line in lines)
     if lines and (_is_object(lines[0]) or objects * 2 > len(lines)):
@@ -428,7 +430,7 @@ def _text_kind(text: bytes, is_whole: bool) -> Kind | Literal["other"]:
     urls = [line for line in lines if not line.startswith(b"#")][:50]
     if urls and _URL_LINE.fullmatch(urls[0]) and sum(map(_is_url, urls)) * 4 >= len(urls) * 3:
         return "urls"
-    return "html" if looks_like_html(text) else "other"
+    return "html" if sniff(text, "") == "text/html" else "other"
 
 
 def _is_url(line: bytes) -> bool:

@@ -1,7 +1,7 @@
-"""The compressed members of a file (of gzip, of Zstandard, or the plain file as the only one), each as a window.
+"""The compressed members of a file (of gzip, of Zstandard, or the plain file as the only one), as windows.
 
-FastWARC inflates what is whole. Whatever it stumbles on is inflated a second time, piece by piece and with the
-position known, so that damage costs one member and a bomb costs no memory.
+FastWARC inflates what is whole. Whatever it stumbles on is inflated a second time, piece by piece and with
+the position known, so that damage costs one member and a bomb costs no memory.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import zstandard
 from fastwarc.stream_io import GzipReader
 
+_MAX_REREADS = 16  # of one member: wrong lengths in it are not to cost the square of its length
 _PIECE = 1 << 16
 _LOOK = 1 << 20
 _OVERLAP = 1 << 12
@@ -55,7 +56,7 @@ class File:
         return self._data[begin : begin + size]
 
     def until(self, start: bytes, at: int, most: int) -> bytes | None:
-        """The bytes from ``at`` up to the next ``start`` or the end of the file; None if that is ``most`` or more."""
+        """The bytes from ``at`` to the next ``start`` or the end of the file; None if ``most`` or more."""
         size = _PIECE
         while True:
             begin = at - self._at
@@ -99,6 +100,7 @@ class File:
 class Source(Protocol):
     """Bytes that come one after the other."""
 
+    is_cheap: bool  # to read again
     damage: str  # why they ended too early, if they did
     end: int  # where in the file they ended; -1 if that is not known
 
@@ -115,13 +117,14 @@ class Source(Protocol):
 class Window:
     """The inflated bytes of one member, of which only what is needed is held."""
 
-    __slots__ = ("_base", "data", "pos", "source")
+    __slots__ = ("_base", "_rereads", "data", "pos", "source")
 
     def __init__(self, data: bytes = b"", source: Source | None = None) -> None:
         self.data = data
         self.pos = 0
         self.source = source
         self._base = 0
+        self._rereads = 0
 
     @property
     def damage(self) -> str:
@@ -131,7 +134,7 @@ class Window:
         return self._base + self.pos
 
     def has(self, size: int) -> bool:
-        """Whether there are ``size`` bytes at ``pos``; afterwards they are in ``data``, with ``pos`` perhaps moved."""
+        """Whether there are ``size`` bytes at ``pos``; they are now in ``data``, and ``pos`` may have moved."""
         have = len(self.data) - self.pos
         if have >= size or self.source is None:
             return have >= size
@@ -156,10 +159,11 @@ class Window:
         return have + jumped == size
 
     def rewind(self, at: int) -> None:
-        """Back to where ``tell`` was ``at``."""
+        """Back to where ``tell`` was ``at``, unless that was done too often."""
         if self._base <= at:
             self.pos = at - self._base
-        elif self.source is not None:
+        elif self.source is not None and (self.source.is_cheap or self._rereads < _MAX_REREADS):
+            self._rereads += 1
             self.source = self.source.again()
             self.source.jump(at)
             self.data, self.pos, self._base = b"", 0, at
@@ -180,6 +184,8 @@ class Window:
 class _Inflating:
     """What the sources of compressed data have in common."""
 
+    is_cheap = False
+
     def __init__(self, file: File, at: int) -> None:
         self._file = file
         self._at = at
@@ -195,6 +201,10 @@ class _Inflating:
         while left > 0 and (more := self.pull(min(left, _LOOK))):
             left -= len(more)
         return size - left
+
+
+def _damage(error: Exception) -> str:
+    return f"the compressed data is damaged: {str(error).rsplit(': ', 1)[-1]}"
 
 
 class _GzipMember(_Inflating):
@@ -214,7 +224,7 @@ class _GzipMember(_Inflating):
             try:
                 data = self._inflater.decompress(self._input, size)
             except zlib.error as error:
-                self.damage = f"the compressed data is damaged ({error})"
+                self.damage = _damage(error)
                 break
             self._input = self._inflater.unconsumed_tail
             if self._inflater.eof:
@@ -288,7 +298,7 @@ class _ZstdFrame(_Inflating):
         try:
             data: bytes = self._reader.read(size)
         except zstandard.ZstdError as error:
-            self.damage = f"the compressed data is damaged ({error})"
+            self.damage = _damage(error)
             return b""
         if not data:
             if self._stop > self._file.size or self._at < self._stop:
@@ -363,6 +373,8 @@ def _dictionary(file: File) -> zstandard.ZstdCompressionDict | None:
 
 
 class _PlainBytes:
+    is_cheap = True
+
     def __init__(self, file: File, at: int) -> None:
         self._file = file
         self._at = at

@@ -7,14 +7,15 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unquilt.errors import BadInput, BadParameter
+from unquilt.errors import BadInput
 from unquilt.ingest.capture import Capture, Found, Reason, Skip
 from unquilt.ingest.files import DamageError, line_blocks, why
+from unquilt.ingest.http import has_text, media_type_of, parse_status
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.sites import host_of
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 TIME_COLUMNS = ("time", "date", "timestamp")
 TYPE_COLUMNS = ("media_type", "content_type")
 _OTHER_COLUMNS = ("ip", "status", "charset", *TIME_COLUMNS, *TYPE_COLUMNS)
-_TEXT_TYPES = ("application/xhtml+xml", "application/xml", "application/json")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = 253402300800_000_000  # the year 10000, in microseconds
 _PROBED_ROWS = 100
@@ -62,7 +62,9 @@ def _json_rows(piece: Piece, params: IngestParams) -> Iterator[Skip | tuple[int,
             at = offset
             for line in block.split(b"\n"):
                 bare = line.strip(b" \t\r\0")
-                if bare and bare != b"\xef\xbb\xbf":
+                if len(line) > max_line:
+                    yield Skip(piece.name, at, "too-large", detail="the line is too long")
+                elif bare and bare != b"\xef\xbb\xbf":
                     row = _parse(bare)
                     yield Skip(piece.name, at, "bad-row", detail=row) if isinstance(row, str) else (at, row)
                 at += len(line) + 1
@@ -119,7 +121,7 @@ def _read_group(file: pq.ParquetFile, group: int, row: int, piece: Piece, params
 
 
 class _Text(bytes):
-    """A string column's bytes: UTF-8, whatever the page itself declares."""
+    """The bytes of a string column."""
 
 
 def _values(column: pa.Array) -> list[Any]:
@@ -147,7 +149,7 @@ def missing_columns(names: Collection[str], params: IngestParams) -> bool:
     return params.url_column not in names or not has_body
 
 
-def raise_missing(name: str, names: Collection[str], params: IngestParams) -> None:
+def raise_missing(name: str, names: Collection[str], params: IngestParams) -> NoReturn:
     """Say which columns a table has, and which options name those that are needed."""
     shown = ", ".join(list(names)[:20]) + (", ..." if len(names) > 20 else "") or "none"
     if params.url_column not in names:
@@ -157,7 +159,7 @@ def raise_missing(name: str, names: Collection[str], params: IngestParams) -> No
         )
     raise BadInput(
         f"{name} has no column {params.html_column!r} or {params.text_column!r}; its columns are: {shown}.",
-        fix="Name the column with the HTML source with --html-column, or with extracted text with --text-column.",
+        fix="Name the column with HTML source with --html-column, or that with text with --text-column.",
     )
 
 
@@ -168,7 +170,7 @@ def _to_page(row: Mapping[str, Any], params: IngestParams, source: str, offset: 
     if not host_of(url):
         return Skip(source, offset, "bad-url", url)
     status = _status(row.get("status"))
-    if status is not None and not _is_wanted(status, params.status):
+    if status is not None and not _asked(params.status)(status):
         return Skip(source, offset, _status_reason(status), url, str(status))
     html, text = row.get(params.html_column), row.get(params.text_column)
     is_text_only = _is_nothing(html) and not _is_nothing(text)
@@ -183,17 +185,18 @@ def _to_page(row: Mapping[str, Any], params: IngestParams, source: str, offset: 
         return Skip(source, offset, "empty", url)
     if len(body) > params.max_page_bytes:
         return Skip(source, offset, "too-large", url)
-    media_type, _, parameters = _text(_first(row, TYPE_COLUMNS)).lower().partition(";")
-    media_type = media_type.strip()
-    if media_type and not media_type.startswith("text/") and media_type not in _TEXT_TYPES:
+    media_type, charset = media_type_of(_text(_first(row, TYPE_COLUMNS)).encode())
+    if has_text(media_type) is False:
         return Skip(source, offset, "not-text", url, media_type)
+    charset = _text(row.get("charset")).strip() or charset
+    is_utf8 = is_text_only or isinstance(given, str | _Text)  # whatever the page itself declares
     return Capture(
         url=url,
         body=body if not is_text_only else body.decode("utf-8", "replace").encode(),
         source=source,
         offset=offset,
-        media_type="text/plain" if is_text_only else media_type or "text/html",
-        charset="utf-8" if is_text_only or isinstance(given, str | _Text) else _charset(row, parameters),
+        media_type="text/plain" if is_text_only else media_type if has_text(media_type) else "text/html",
+        charset="utf-8" if is_utf8 else charset,
         ip=_text(row.get("ip")).strip(),
         time=_time(_first(row, TIME_COLUMNS)),
         status=status,
@@ -223,11 +226,6 @@ def _text(value: object) -> str:
     return _utf8(value).decode() if isinstance(value, str) else ""
 
 
-def _charset(row: Mapping[str, Any], parameters: str) -> str:
-    declared = parameters.partition("charset=")[2].partition(";")[0].strip(" \"'")
-    return _text(row.get("charset")).strip() or declared
-
-
 def _status(value: object) -> int | None:
     try:
         status = int(_text(value) if isinstance(value, str | bytes) else value)  # type: ignore[call-overload]
@@ -236,32 +234,17 @@ def _status(value: object) -> int | None:
     return status if 0 < status < 1000 else None
 
 
+_asked = cache(parse_status)
+
+
 def _status_reason(status: int) -> Reason:
     if 300 <= status < 400:
         return "redirect"
     return "http-error" if 400 <= status < 600 else "other-status"
 
 
-def _is_wanted(status: int, wanted: str) -> bool:
-    return any(first <= status <= last for first, last in _ranges(wanted))
-
-
-@cache
-def _ranges(wanted: str) -> tuple[tuple[int, int], ...]:
-    if wanted.strip() == "any":
-        return ((0, 999),)
-    try:
-        parts = [part.partition("-") for part in wanted.split(",")]
-        return tuple((int(first), int(last or first)) for first, _, last in parts)
-    except ValueError:
-        raise BadParameter(
-            f"--status is {wanted!r}; it must be numbers, ranges or 'any'.",
-            fix="For example: --status 200,203",
-        ) from None
-
-
 def _time(value: object) -> int | None:
-    """Microseconds since 1970 of a timestamp, ISO text, YYYYMMDDhhmmss, or seconds (or ms, us, ns) since then."""
+    """Microseconds since 1970 of an instant, ISO text, YYYYMMDDhhmmss, or an epoch in s, ms, us or ns."""
     if isinstance(value, _Instant):
         return int(value)
     if isinstance(value, str | bytes):

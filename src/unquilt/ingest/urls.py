@@ -26,7 +26,7 @@ URL_TABLE = pa.schema([("url", pa.string()), ("host", pa.string()), ("offset", p
 
 
 def read_urls(piece: Piece, params: IngestParams) -> Iterator[pa.Table | Skip]:
-    """The URLs of a list, as tables of ``url``, ``host`` and the byte ``offset`` of the line; and its bad lines.
+    """The URLs of a list, as tables of ``url``, ``host`` and the ``offset`` of the line; and its bad lines.
 
     Offsets count inflated bytes.
     """
@@ -51,7 +51,9 @@ def _read_block(name: str, offset: int, block: bytes) -> Iterator[pa.Table | Ski
     urls = _urls(lines)
     hosts = hosts_of(urls)
     table = pa.table([urls, hosts, pa.array(offsets, pa.int64())], schema=URL_TABLE)
-    is_http = pc.match_substring_regex(urls, "^[Hh][Tt][Tt][Pp][Ss]?:")
+    is_http = pc.or_(pc.starts_with(urls, "http://"), pc.starts_with(urls, "https://"))
+    if not pc.all(is_http, min_count=0).as_py():
+        is_http = pc.match_substring_regex(urls, "^https?:", ignore_case=True)
     is_long = pc.greater(pc.binary_length(lines), MAX_LINE)
     good = pc.and_(pc.and_(is_http, pc.not_equal(hosts, "")), pc.invert(is_long))
     if not pc.all(good, min_count=0).as_py():

@@ -17,7 +17,7 @@ def _names_p(html: npt.NDArray[np.uint8], begin: np.uint64) -> bool:
     for j in range(BLOCK):
         less_than = np.uint8(html[begin + j] == LESS_THAN)
         found |= less_than & np.uint8((html[begin + j + U1] | CASE_BIT) == LOWER_P)
-    return found != 0
+    return bool(found != 0)
 
 
 @njit(cache=True, nogil=True)

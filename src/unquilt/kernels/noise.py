@@ -28,7 +28,7 @@ def _fill(
     noise_bytes: npt.NDArray[np.uint8],
     noise: npt.NDArray[np.uint32],
     count: int,
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """Append noise characters of html[i:] to noise[count:] until one of them ends; the new i and count."""
     # Unsigned offsets spare numba the check for negative ones.
     at, kept = np.uint64(i), np.uint64(count)
@@ -139,7 +139,7 @@ def noise_fingerprint(
     shifts: npt.NDArray[np.uint8],
     masks: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.uint16]:
-    """uint16[m], the cells of noise_cells in 16 bits each: 0 is empty, all 0 if the noise is shorter than n."""
+    """uint16[m], noise_cells in 16 bits a cell: 0 is empty; all are if the noise is shorter than n."""
     minima, _ = noise_cells(html, n, m, shifts, masks)
     cells: npt.NDArray[np.uint16] = _reduce(minima)
     return cells
@@ -150,7 +150,7 @@ def similarity(a: npt.NDArray[np.uint16], b: npt.NDArray[np.uint16]) -> int:
     """How many cells of two fingerprints uint16[m] are equal and not empty."""
     equal = 0
     for i in range(len(a)):
-        equal += np.int64(a[i] == b[i] and a[i] != 0)
+        equal += 1 if a[i] == b[i] and a[i] != 0 else 0
     return equal
 
 

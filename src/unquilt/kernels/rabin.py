@@ -130,14 +130,16 @@ def times(value: np.uint64, tables: Tables) -> np.uint64:
 @njit(cache=True, nogil=True)
 def extend(fingerprint: np.uint64, word: np.uint64, tables: Tables) -> np.uint64:
     """The fingerprint of what was fingerprinted, followed by the 64 bits of word."""
-    return times(fingerprint, tables) ^ word
+    longer: np.uint64 = times(fingerprint, tables) ^ word
+    return longer
 
 
 @njit(cache=True, nogil=True)
 def delete_prefix(fingerprint: np.uint64, word: np.uint64, tables: Tables, prefix: Tables) -> np.uint64:
     """The fingerprint of k words, from that of the k + 1 words that begin with word; prefix is for k."""
     lead = prefix[0, 1]
-    return fingerprint ^ times(word, prefix) ^ times(lead, tables) ^ lead
+    shorter: np.uint64 = fingerprint ^ times(word, prefix) ^ times(lead, tables) ^ lead
+    return shorter
 
 
 @njit(cache=True, nogil=True)
@@ -156,7 +158,8 @@ def fingerprint_u64(value: np.uint64, tables: Tables) -> np.uint64:
 
     Without the zeros value would be its own remainder, and all functions would differ by a mask only.
     """
-    return extend(extend(U1, value, tables), ZERO, tables)
+    fingerprint: np.uint64 = extend(extend(U1, value, tables), ZERO, tables)
+    return fingerprint
 
 
 @njit(cache=True, nogil=True)
@@ -193,7 +196,8 @@ def rabin_grams(words: Hashes, k: int, tables: Tables, prefix: Tables) -> Hashes
     count = max(len(words) - k + 1, 0)
     if count == 0:
         return np.empty(0, np.uint64)
-    return _roll(words, k, count, tables, prefix)
+    grams: Hashes = _roll(words, k, count, tables, prefix)
+    return grams
 
 
 @njit(cache=True, nogil=True)
@@ -201,4 +205,5 @@ def rabin_grams_circular(words: Hashes, k: int, tables: Tables, prefix: Tables) 
     """uint64[n], as rabin_grams, but the first word follows the last; one word, one gram of it k times."""
     if len(words) == 0:
         return np.empty(0, np.uint64)
-    return _roll(words, k, len(words), tables, prefix)
+    grams: Hashes = _roll(words, k, len(words), tables, prefix)
+    return grams

@@ -102,7 +102,7 @@ def runs(keys: Keys) -> npt.NDArray[np.int64]:
     """int64[runs + 1], where each run of equal keys begins in the sorted keys, and n; [0] if n is 0."""
     count = 0
     for i in range(len(keys)):
-        count += np.int64(i == 0 or keys[i] != keys[i - 1])
+        count += 1 if i == 0 or keys[i] != keys[i - 1] else 0
     begins = np.empty(count + 1, np.int64)
     count = 0
     for i in range(len(keys)):
@@ -115,7 +115,7 @@ def runs(keys: Keys) -> npt.NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def document_frequencies(keys: Keys, values: Values) -> tuple[Keys, npt.NDArray[np.int64]]:
-    """Each distinct key, ascending, and how many distinct values it has: uint64[u], int64[u]; both may be empty.
+    """Each distinct key, ascending, and how many distinct values it has: uint64[u], int64[u]; u may be 0.
 
     keys: uint64[n], sorted. values: [n]; equal values of one key are neighbors.
     """
@@ -126,7 +126,7 @@ def document_frequencies(keys: Keys, values: Values) -> tuple[Keys, npt.NDArray[
         begin, end = begins[run], begins[run + 1]
         distinct = 1
         for i in range(begin + 1, end):
-            distinct += np.int64(values[i] != values[i - 1])
+            distinct += 1 if values[i] != values[i - 1] else 0
         unique[run] = keys[begin]
         frequencies[run] = distinct
     return unique, frequencies

@@ -13,7 +13,7 @@ from numba import njit
 NOT_WORD, WORD, MARK, SINGLE = 0, 1, 2, 3
 CLASS_SHIFT = 21
 CODE_MASK = (1 << CLASS_SHIFT) - 1
-INVALID = -1
+INVALID = np.int64(-1)
 
 SEED = np.uint64(0x9E3779B97F4A7C15)
 STEP = np.uint64(0xD6E8FEB86659FD93)
@@ -48,42 +48,36 @@ def mix(h: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def trails(text: npt.NDArray[np.uint8], i: int, end: int, least: int, most: int) -> bool:
-    """Whether text[i] exists and lies in least..most."""
-    return i < end and least <= text[i] <= most
+def decode(first: np.int64, second: np.int64, third: np.int64, fourth: np.int64) -> tuple[np.int64, int]:
+    """Code point and length in bytes of the UTF-8 character that four bytes begin with.
+
+    Bytes beyond the end of the text are given as 0. A byte that begins no valid character gives (INVALID, 1).
+    """
+    if first < 0x80:
+        return first, 1
+    if 0xC2 <= first <= 0xDF and second & 0xC0 == 0x80:
+        return (first & 0x1F) << 6 | second & 0x3F, 2
+    if 0xE0 <= first <= 0xEF and second & 0xC0 == 0x80 and third & 0xC0 == 0x80:
+        code = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
+        # Neither overlong nor a surrogate.
+        if code >= 0x800 and code >> 11 != 0x1B:
+            return code, 3
+    if 0xF0 <= first <= 0xF4 and second & 0xC0 == 0x80 and third & 0xC0 == 0x80 and fourth & 0xC0 == 0x80:
+        code = (first & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
+        if 0x10000 <= code <= 0x10FFFF:
+            return code, 4
+    return INVALID, 1
 
 
 @njit(cache=True, nogil=True)
-def read_character(text: npt.NDArray[np.uint8], i: int, end: int) -> tuple[int, int]:
-    """Code point and length in bytes of the UTF-8 character at text[i], i < end.
-
-    A byte that begins no valid character gives (INVALID, 1).
-    """
-    first = np.int64(text[i])
-    if first < 0x80:
-        return first, 1
-    if 0xC2 <= first <= 0xDF:
-        if trails(text, i + 1, end, 0x80, 0xBF):
-            return (first & 0x1F) << 6 | np.int64(text[i + 1] & 0x3F), 2
-    elif 0xE0 <= first <= 0xEF:
-        # E0 bars overlong forms, ED bars surrogates.
-        least = 0xA0 if first == 0xE0 else 0x80
-        most = 0x9F if first == 0xED else 0xBF
-        if trails(text, i + 1, end, least, most) and trails(text, i + 2, end, 0x80, 0xBF):
-            code = (first & 0x0F) << 12 | np.int64(text[i + 1] & 0x3F) << 6 | np.int64(text[i + 2] & 0x3F)
-            return code, 3
-    elif 0xF0 <= first <= 0xF4:
-        # F0 bars overlong forms, F4 bars what lies beyond U+10FFFF.
-        least = 0x90 if first == 0xF0 else 0x80
-        most = 0x8F if first == 0xF4 else 0xBF
-        if (
-            trails(text, i + 1, end, least, most)
-            and trails(text, i + 2, end, 0x80, 0xBF)
-            and trails(text, i + 3, end, 0x80, 0xBF)
-        ):
-            code = (first & 0x07) << 18 | np.int64(text[i + 1] & 0x3F) << 12
-            return code | np.int64(text[i + 2] & 0x3F) << 6 | np.int64(text[i + 3] & 0x3F), 4
-    return INVALID, 1
+def read_character(text: npt.NDArray[np.uint8], i: int, end: int) -> tuple[np.int64, int]:
+    """Code point and length in bytes of the UTF-8 character at text[i], i < end <= len(text); see decode."""
+    # Bytes, not the array, go to decode: numba would count a reference for each character.
+    second = np.int64(text[i + 1]) if i + 1 < end else np.int64(0)
+    third = np.int64(text[i + 2]) if i + 2 < end else np.int64(0)
+    fourth = np.int64(text[i + 3]) if i + 3 < end else np.int64(0)
+    character: tuple[np.int64, int] = decode(np.int64(text[i]), second, third, fourth)
+    return character
 
 
 @njit(cache=True, nogil=True)
@@ -101,7 +95,7 @@ def _scan_words(
     hashes needs (end - begin) // 2 + 2 free places: a place is written before it is known to be needed.
     """
     h = SEED
-    inside = NOT_WORD
+    inside: int | np.int64 = NOT_WORD
     i = begin
     while i < end:
         if inside == SINGLE and text[i] < 128:
@@ -112,16 +106,16 @@ def _scan_words(
         while i < end and text[i] < 128:
             # No branch on the end of a word: it could not be predicted.
             folded = ascii_fold[text[i]]
-            word = np.int64(folded != 0)
+            word = 1 if folded != 0 else 0
             hashes[count] = h
-            count += inside & (word ^ 1)
+            count += int(inside & (word ^ 1))
             longer = (h ^ np.uint64(folded)) * STEP
             h = longer ^ (longer >> S32) if word else SEED
             inside = word
             i += 1
         while i < end and text[i] >= 128:
             code, length = read_character(text, i, end)
-            entry = np.int64(table[code]) if code >= 0 else 0
+            entry = np.int64(table[code]) if code >= 0 else np.int64(0)
             kind = entry >> CLASS_SHIFT
             i += length
             if inside and kind != MARK and (kind != WORD or inside == SINGLE):
@@ -157,7 +151,8 @@ def _hash_words(
     """uint64[words], the hash of each word of text, in order; no words, no hashes."""
     hashes = np.empty(len(text) // 2 + 2, np.uint64)
     count = _scan_words(text, 0, len(text), table, ascii_fold, hashes, 0)
-    return _mixed(hashes, count)
+    mixed: npt.NDArray[np.uint64] = _mixed(hashes, count)
+    return mixed
 
 
 @njit(cache=True, nogil=True)
@@ -175,7 +170,7 @@ def _hash_words_column(
     count = 0
     for page in range(pages):
         begin, end = np.int64(offsets[page]), np.int64(offsets[page + 1])
-        needed = count + (end - begin) // 2 + 2
+        needed = int(count + (end - begin) // 2 + 2)
         if needed > len(hashes):
             grown = np.empty(max(needed, 2 * len(hashes)), np.uint64)
             grown[:count] = hashes[:count]
@@ -195,11 +190,14 @@ def _word_spans(
     begins = np.empty(most, np.int64)
     ends = np.empty(most, np.int64)
     count = -1
-    inside = NOT_WORD
+    h = SEED
+    inside: int | np.int64 = NOT_WORD
     i = 0
     while i < len(text):
-        code, length = read_character(text, i, len(text))
-        entry = np.int64(table[code]) if code >= 0 else 0
+        code, length = np.int64(text[i]), 1
+        if code >= 128:
+            code, length = read_character(text, i, len(text))
+        entry = np.int64(table[code]) if code >= 0 else np.int64(0)
         kind = entry >> CLASS_SHIFT
         if kind == NOT_WORD or (kind == MARK and not inside):
             inside = NOT_WORD
@@ -207,10 +205,11 @@ def _word_spans(
             if kind == SINGLE or (kind == WORD and inside != WORD):
                 count += 1
                 begins[count] = i
-                hashes[count] = SEED
+                h = SEED
                 inside = kind
-            h = (hashes[count] ^ np.uint64(entry & CODE_MASK)) * STEP
-            hashes[count] = h ^ (h >> S32)
+            h = (h ^ np.uint64(entry & CODE_MASK)) * STEP
+            h ^= h >> S32
+            hashes[count] = h
             ends[count] = i + length
         i += length
     count += 1

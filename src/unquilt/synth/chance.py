@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import enum
-
 import numpy as np
 
 _MASK = (1 << 64) - 1
 
 
-class Stream(enum.IntEnum):
+class Stream:
     """What a draw is for; two streams never share their numbers."""
 
     PLAN = 1
@@ -40,7 +38,7 @@ def mix(*parts: int) -> int:
     return x
 
 
-def generator(seed: int, stream: Stream, index: int) -> np.random.Generator:
+def generator(seed: int, stream: int, index: int) -> np.random.Generator:
     """A numpy generator for one purpose of one page, host or class."""
     key = mix(seed, stream) | (mix(index, seed, stream) << 64)
     return np.random.Generator(np.random.Philox(key=key))

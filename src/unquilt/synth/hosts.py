@@ -12,7 +12,7 @@ from unquilt.synth.chance import Stream, generator, mix
 from unquilt.synth.plan import Kind, Plan
 from unquilt.synth.words import LANGUAGES, language
 
-_SYLLABLES = [a + b for a in "b d f g k l m n p r s t v z".split() for b in "a e i o u".split()]
+_SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 _LABELS = len(_SYLLABLES) ** 4
 _SUFFIXES = {
     "en": ("com", "org", "net", "co.uk", "ac.uk", "com.au", "info", "edu"),
@@ -88,7 +88,7 @@ def names_of(plan: Plan, host: int) -> tuple[str, str, str]:
     if table.kind[host] != Kind.MIRROR_COPY:
         registered = f"{_label(plan, domain)}.{suffixes[draw // 8 % len(suffixes)]}"
         return prefix + registered, registered, _ip(plan, domain)
-    name, registered, ip = names_of(plan, host - 1)
+    _, registered, ip = names_of(plan, host - 1)
     if position:
         return f"mirror.{registered}", registered, ip
     label, suffix = registered.split(".", 1)

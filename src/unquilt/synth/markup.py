@@ -13,7 +13,13 @@ _NAMED = {
     "ä": "&auml;", "ö": "&ouml;", "ü": "&uuml;", "ß": "&szlig;",
     "á": "&aacute;", "é": "&eacute;", "í": "&iacute;", "ó": "&oacute;", "ñ": "&ntilde;",
 }  # fmt: skip
-_INLINE = (("<b>", "</b>"), ("<em>", "</em>"), ("<i>", "</i>"), ('<font color="red">', "</font>"), ("<span>", "</span>"))
+_INLINE = (
+    ("<b>", "</b>"),
+    ("<em>", "</em>"),
+    ("<i>", "</i>"),
+    ('<font color="red">', "</font>"),
+    ("<span>", "</span>"),
+)
 
 
 @dataclass(slots=True)
@@ -97,11 +103,15 @@ def _paragraphs(content: Content, style: Style, draw: int) -> list[str]:
         paragraph = _entities(paragraph, style, content.language)
         if at == stop_at and at > content.copied and not content.bare:
             out.append(style.stop)
-        out.append(f"{opened}{paragraph}{closed}" if not content.copied else f'<p class="own">{paragraph}</p>\n')
+        out.append(
+            f"{opened}{paragraph}{closed}" if not content.copied else f'<p class="own">{paragraph}</p>\n'
+        )
     return out
 
 
-def render(content: Content, host: Host, style: Style, links: list[Link], charset: str, salt: int) -> tuple[str, list[str]]:
+def render(
+    content: Content, host: Host, style: Style, links: list[Link], charset: str, salt: int
+) -> tuple[str, list[str]]:
     """The HTML of a page, and the raw chunks it shares by design: copied ones first, then empty ones."""
     draw = mix(salt, 5)
     written = _paragraphs(content, style, draw)
@@ -126,5 +136,7 @@ def render(content: Content, host: Host, style: Style, links: list[Link], charse
 def remark(html: str, draw: int) -> str:
     """The same text in other clothes: comments, quotes and case of tags."""
     if draw & 1:
-        html = html.replace("<li>", "<LI>").replace("</li>", "</LI>").replace("<a href=", '<A CLASS="m" HREF=')
+        html = (
+            html.replace("<li>", "<LI>").replace("</li>", "</LI>").replace("<a href=", '<A CLASS="m" HREF=')
+        )
     return html.replace("</head>", f"<!-- mirrored copy -->\n</head><!-- {draw % 9973} -->", 1)

@@ -26,7 +26,7 @@ class SynthParams(Params):
         0.04, "redirects, errors, images and revisits for each page, beside the pages", least=0, most=1
     )
     damaged: float = knob(0.0, "records with a broken HTTP message for each page", least=0, most=0.5)
-    file_pages: int = knob(20_000, "pages in one WARC file", least=50, most=1_000_000)
+    file_pages: int = knob(12_500, "pages in one WARC file", least=50, most=1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from unquilt.synth.chance import Stream, generator, mix
 from unquilt.synth.hosts import Hosts
 from unquilt.synth.markup import Content, Link, anchor_text, visible
-from unquilt.synth.plan import CANDIDATES, CARRIED, SENTENCES_A_SPAM_PAGE, Kind, Plan, donors_on_host, hash_share
+from unquilt.synth.plan import (
+    CANDIDATES,
+    CARRIED,
+    SENTENCES_A_SPAM_PAGE,
+    Kind,
+    Plan,
+    donors_on_host,
+    hash_share,
+)
 from unquilt.synth.text import Text, change_words, changes_for, draw_text, grams, words_of
 from unquilt.synth.words import LANGUAGES, language
 
@@ -50,21 +58,25 @@ class Writer:
     def title(self, page: int) -> str:
         known = language(self.spoken(page))
         draw = mix(self.seed, page, Stream.PAGE)
-        picks = [known.capital[draw % 3400], *(known.plain[(draw >> 12 * at) % 3400] for at in range(1, 4 + draw % 2))]
+        picks = [
+            known.capital[draw % 3400],
+            *(known.plain[(draw >> 12 * at) % 3400] for at in range(1, 4 + draw % 2)),
+        ]
         return known.joiner.join(picks)
 
     def own(self, page: int, words: int | None = None) -> Content:
         """A page with nothing copied on it."""
         return Content(self.spoken(page), self.title(page), self.text(page, words).paragraph_list())
 
-    def links(self, page: int) -> list[Link]:
-        """Links of a page: to its own host by path, to a well-known page by address."""
-        host, at = self.place(page)
+    def links(self, page: int, on: int | None = None) -> list[Link]:
+        """Links of a page: by path on its host, or the host it stands on; by address to a well-known page."""
+        host, _ = self.place(page)
+        host = host if on is None else on
         size = self.plan.hosts.size[host]
         code = self.spoken(page)
         draw = mix(self.seed, page, 7)
         out = []
-        for step in range(3 + draw % 3):
+        for step in range(2 + draw % 3):
             target = mix(draw, step)
             out.append(Link(self.hosts.path(host, target % size), anchor_text(code, target >> 20)))
         if draw >> 8 & 1:
@@ -78,12 +90,19 @@ class Writer:
         host, _ = self.place(page)
         first = host - table.role[host]
         last = first
-        while last + 1 < len(table.size) and table.unit[last + 1] == table.unit[host] and table.kind[last + 1] == Kind.FARM:
+        while (
+            last + 1 < len(table.size)
+            and table.unit[last + 1] == table.unit[host]
+            and table.kind[last + 1] == Kind.FARM
+        ):
             last += 1
         begin, count = table.start[first], table.start[last] + table.size[last] - table.start[first]
         around = min(14, count - 1)
         return [
-            Link(self.hosts.url(begin + (page - begin + step) % count), anchor_text(self.spoken(page), mix(page, step)))
+            Link(
+                self.hosts.url(begin + (page - begin + step) % count),
+                anchor_text(self.spoken(page), mix(page, step)),
+            )
             for step in range(1, around + 1)
         ]
 
@@ -98,7 +117,7 @@ class Writer:
         return self._class_original(number)[0]
 
     def variant(self, page: int) -> Content:
-        """A copy with some words changed. Classes are nested: who changes more changes the same places and others."""
+        """A copy with some words changed. A copy that changes more changes the places others change, too."""
         number = int(self.plan.detail[page])
         original, text = self._class_original(number)
         target = TARGETS[mix(self.seed, page, 11) % len(TARGETS)]
@@ -139,7 +158,8 @@ class Writer:
             return mine[rank * CANDIDATES : (rank + 1) * CANDIDATES].tolist()[:count], False
         pool = self.plan.donors[self.plan.hosts.language[host]]
         site = self.hosts.get(host)
-        chosen, own = [], []
+        chosen: list[int] = []
+        own: list[int] = []
         for donor in pool[rank * CANDIDATES : (rank + 1) * CANDIDATES].tolist():
             other = self.hosts.of_page(donor)
             (own if other.domain == site.domain or other.ip == site.ip else chosen).append(donor)
@@ -168,7 +188,9 @@ class Writer:
         pool = self._pool(self.plan.hosts.unit[host])
         rng = generator(self.seed, Stream.SPAM, page)
         picks = [pool[at] for at in rng.permutation(len(pool))[:SENTENCES_A_SPAM_PAGE].tolist()]
-        return Content("en", self.title(page), [" ".join(picks[at : at + 3]) for at in range(0, len(picks), 3)])
+        return Content(
+            "en", self.title(page), [" ".join(picks[at : at + 3]) for at in range(0, len(picks), 3)]
+        )
 
     def carrier(self, page: int) -> Content:
         """A page of its own with three sentences that others have too."""
@@ -187,7 +209,9 @@ class Writer:
         """A page of its own after a paragraph that went round."""
         chunk = int(self.plan.detail[page]) % self.plan.viral_chunks
         content = self.own(page, 420)
-        content.paragraphs.insert(0, " ".join(draw_text(generator(self.seed, Stream.VIRAL, chunk), "en", 34).sentence_list()))
+        content.paragraphs.insert(
+            0, " ".join(draw_text(generator(self.seed, Stream.VIRAL, chunk), "en", 34).sentence_list())
+        )
         content.copied = 1
         return content
 
@@ -195,9 +219,8 @@ class Writer:
 
     def wiki(self, page: int) -> Content:
         """A page of the copied host, or of a copy; both close with a paragraph of their own."""
-        host, at = self.place(page)
-        assert self.plan.wiki is not None
-        source, copied = self.plan.wiki
+        _, at = self.place(page)
+        source, copied = self.plan.wiki or (0, 0)
         if not at or at > copied:
             return self.own(page)
         original = self.plan.hosts.start[source] + at
@@ -217,7 +240,11 @@ class Writer:
         host, at = self.place(page)
         what = self.plan.mirror_units[self.plan.hosts.unit[host]][2]
         source = self.plan.hosts.start[host - 1] + at
-        if what in ("machine-names", "same-cms") or (what == "4" and at % 2) or (what == "renamed" and not at):
+        if (
+            what in ("machine-names", "same-cms")
+            or (what == "4" and at % 2)
+            or (what == "renamed" and not at)
+        ):
             return self.own(page), page, False
         content = self.own(source)
         content.origin = source
@@ -228,4 +255,5 @@ class Writer:
             first = self.text(source).sentence_list()[0]
             content = self.own(page)
             content.paragraphs.insert(0, first)
+            return content, page, False
         return content, source, what == "2" and hash_share(self.seed, page) < 0.8

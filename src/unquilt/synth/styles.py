@@ -56,7 +56,7 @@ _STATEMENTS = (
     "// {a}: {n}/{m}",
     "({a}!={n})?{b}():{a}(-{m});",
     "setTimeout('{a}()',{n});",
-    "{a}+=\"&{b}=\"+escape({a});",
+    '{a}+="&{b}="+escape({a});',
     "var {b}=/^{a}[^;]*$/;",
 )
 _RULES = (
@@ -95,7 +95,9 @@ class Style:
 def _fill(rng: random.Random, patterns: tuple[str, ...], count: int, sep: str) -> str:
     names = [f"{rng.choice('abcdefghkmpqrstvxyz')}{rng.randrange(9999)}" for _ in range(8)]
     return sep.join(
-        rng.choice(patterns).format(a=rng.choice(names), b=rng.choice(names), n=rng.randrange(9), m=rng.randrange(99))
+        rng.choice(patterns).format(
+            a=rng.choice(names), b=rng.choice(names), n=rng.randrange(9), m=rng.randrange(99)
+        )
         for _ in range(count)
     )
 
@@ -112,15 +114,33 @@ def _nest(rng: random.Random, look: str) -> tuple[str, str]:
 
 
 def _head(rng: random.Random, look: str, rich: int) -> tuple[str, str, str]:
-    begin = _DOCTYPES.get(look, "<!DOCTYPE html>\n") + '<html>\n<head>\n<meta http-equiv="Content-Type" content="text/html; charset='
-    metas = [f'<meta name="{name}" content="{rng.randrange(999)}" />' for name in ("generator", "robots", "author", "date")]
+    begin = (
+        _DOCTYPES.get(look, "<!DOCTYPE html>\n")
+        + '<html>\n<head>\n<meta http-equiv="Content-Type" content="text/html; charset='
+    )
+    metas = [
+        f'<meta name="{name}" content="{rng.randrange(999)}" />'
+        for name in ("generator", "robots", "author", "date")
+    ]
     before = '">\n' + rng.choice(("", "\n", "  ")).join(rng.sample(metas, rng.randrange(0, 4))) + "<title>"
-    script = f'<script type="text/javascript">\n{_fill(rng, _STATEMENTS, rng.randrange(6, 16) + rich, rng.choice(("", chr(10))))}\n</script>\n'
-    rules = f'<style type="text/css">\n{_fill(rng, _RULES, rng.randrange(6, 18) + rich, rng.choice((" ", chr(10))))}\n</style>\n'
-    linked = "".join(f'<link rel="stylesheet" href="/s/{rng.randrange(99)}.css"/>\n' for _ in range(rng.randrange(0, 3)))
+    statements = _fill(rng, _STATEMENTS, rng.randrange(6, 16) + rich, rng.choice(("", "\n")))
+    script = f'<script type="text/javascript">\n{statements}\n</script>\n'
+    selectors = _fill(rng, _RULES, rng.randrange(6, 18) + rich, rng.choice((" ", "\n")))
+    rules = f'<style type="text/css">\n{selectors}\n</style>\n'
+    linked = "".join(
+        f'<link rel="stylesheet" href="/s/{rng.randrange(99)}.css"/>\n' for _ in range(rng.randrange(0, 3))
+    )
     parts = [script, rules, linked]
     rng.shuffle(parts)
-    return begin, before, "</title>\n" + "".join(parts) + "</head>\n<body" + rng.choice(("", ' bgcolor="white"', ' class="b"')) + ">\n"
+    return (
+        begin,
+        before,
+        "</title>\n"
+        + "".join(parts)
+        + "</head>\n<body"
+        + rng.choice(("", ' bgcolor="white"', ' class="b"'))
+        + ">\n",
+    )
 
 
 def _dress(rng: random.Random, look: str, piece: str) -> str:
@@ -140,15 +160,21 @@ def make_style(key: int, rich: bool = False, paragraph: int | None = None) -> St
     look = rng.choice(_LOOKS)
     begin, before, after = _head(rng, look, 14 if rich else 0)
     opened, closed = _nest(rng, look)
-    comment = "".join(f"<!-- {_fill(rng, ('{a}', '{a}: {b}', '{n}#{a}', '== {a}'), 3, ' ')} -->\n" for _ in range(rng.randrange(0, 4)))
+    comment = "".join(
+        f"<!-- {_fill(rng, ('{a}', '{a}: {b}', '{n}#{a}', '== {a}'), 3, ' ')} -->\n"
+        for _ in range(rng.randrange(0, 4))
+    )
     side_open, side_close = _nest(rng, look)
-    chosen = _PARAGRAPHS[rng.randrange(len(_PARAGRAPHS)) if paragraph is None else paragraph]
+    drawn = rng.randrange(len(_PARAGRAPHS))
+    chosen = _PARAGRAPHS[drawn if paragraph is None else paragraph]
     main = (f"{opened}{comment}", closed)
     if chosen[0].startswith("<tr"):
         main = (main[0] + "<table>", "</table>" + main[1])
     level = rng.choice("123")
     counter = f'<img src="/c{rng.randrange(999)}.gif" width="1" height="1" alt="">'
-    stop = rng.choice(("<p></p>", "<p>&nbsp;</p>")) if chosen[0].startswith("<p") and rng.random() < 0.3 else ""
+    stop = (
+        rng.choice(("<p></p>", "<p>&nbsp;</p>")) if chosen[0].startswith("<p") and rng.random() < 0.3 else ""
+    )
 
     def dress(piece: str) -> str:
         return _dress(rng, look, piece)

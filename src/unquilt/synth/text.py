@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -41,13 +42,13 @@ class Text:
     def sentence_list(self) -> list[str]:
         """Each sentence as text."""
         tokens, cuts, join = self.tokens(), self.sentences.tolist(), self.language.joiner.join
-        return [join(tokens[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [join(tokens[a:b]) for a, b in pairwise(cuts)]
 
     def paragraph_list(self) -> list[str]:
         """Each paragraph as text."""
         tokens, cuts, join = self.tokens(), self.sentences.tolist(), self.language.joiner.join
         begins = [cuts[sentence] for sentence in self.paragraphs]
-        return [join(tokens[a:b]) for a, b in zip(begins, begins[1:], strict=False)]
+        return [join(tokens[a:b]) for a, b in pairwise(begins)]
 
 
 def draw_text(rng: np.random.Generator, code: str, words: int | None = None) -> Text:
@@ -85,8 +86,8 @@ def change_words(text: Text, at: Ints, rng: np.random.Generator) -> Text:
 
 def changes_for(resemblance: float, words: int) -> int:
     """How many single words to change so that about this resemblance is left."""
-    kept = 2 * resemblance / (1 + resemblance)
-    return round((1.0 - kept ** (1 / 5)) * words)
+    kept: float = 2 * resemblance / (1 + resemblance)
+    return int((1.0 - float(kept ** (1 / 5))) * words + 0.5)
 
 
 def words_of(pieces: list[str]) -> list[str]:

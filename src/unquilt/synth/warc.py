@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from unquilt.synth.chance import mix
 
 _EPOCH = datetime(2024, 3, 1, tzinfo=UTC)
+_SAME = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest"
 HALF = 5 * 86_400  # seconds: originals are crawled in the first half, copies in the second
 
 
@@ -35,7 +36,8 @@ def digest_of(body: bytes) -> str:
 
 
 def http_message(status: str, headers: str, body: bytes) -> bytes:
-    head = f"HTTP/1.1 {status}\r\nServer: Apache\r\n{headers}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    ending = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    head = f"HTTP/1.1 {status}\r\nServer: Apache\r\n{headers}{ending}"
     return head.encode("ascii") + body
 
 
@@ -53,9 +55,10 @@ def revisit(url: str, ip: str, date: str, name: str, first_date: str, digest: st
     """A record that says: the same as last time."""
     message = b"HTTP/1.1 304 Not Modified\r\nServer: Apache\r\n\r\n"
     head = (
-        f"WARC/1.0\r\nWARC-Type: revisit\r\nWARC-Target-URI: {url}\r\nWARC-Date: {date}\r\nWARC-Record-ID: {name}\r\n"
-        f"WARC-IP-Address: {ip}\r\nWARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n"
-        f"WARC-Refers-To-Target-URI: {url}\r\nWARC-Refers-To-Date: {first_date}\r\nWARC-Payload-Digest: {digest}\r\n"
+        f"WARC/1.0\r\nWARC-Type: revisit\r\nWARC-Target-URI: {url}\r\nWARC-Date: {date}\r\n"
+        f"WARC-Record-ID: {name}\r\nWARC-IP-Address: {ip}\r\nWARC-Profile: {_SAME}\r\n"
+        f"WARC-Refers-To-Target-URI: {url}\r\nWARC-Refers-To-Date: {first_date}\r\n"
+        f"WARC-Payload-Digest: {digest}\r\n"
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(message)}\r\n\r\n"
     )
     return member(b"%b%b\r\n\r\n" % (head.encode("ascii"), message))
@@ -63,9 +66,10 @@ def revisit(url: str, ip: str, date: str, name: str, first_date: str, digest: st
 
 def warcinfo(filename: str, name: str) -> bytes:
     """The record a WARC file begins with."""
-    body = b"software: unquilt synth\r\nformat: WARC File Format 1.0\r\ndescription: a made-up web with known copies\r\n"
+    body = b"software: unquilt synth\r\nformat: WARC File Format 1.0\r\ndescription: a made-up web\r\n"
     head = (
         f"WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Date: {date_of(0)}\r\nWARC-Filename: {filename}\r\n"
-        f"WARC-Record-ID: {name}\r\nContent-Type: application/warc-fields\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"WARC-Record-ID: {name}\r\nContent-Type: application/warc-fields\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
     )
     return member(head.encode("ascii") + body + b"\r\n\r\n")

@@ -1,7 +1,7 @@
 """Made-up languages: words from syllables, Zipfian frequencies, and punctuation.
 
-The words are invented but look like their language. Frequencies follow Zipf and Mandelbrot, p ~ 1 / (rank + 2.7), so
-two pages written apart share a five-word phrase less than once in 10^11 pairs of phrases.
+The words are invented but look like their language. Frequencies follow Zipf and Mandelbrot, p ~ 1 / (rank + 2.7),
+so two pages written apart share a five-word phrase less than once in 10^11 pairs of phrases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MANDELBROT = 2.7
 
 _SYLLABLES = {
     "en": (
-        "b bl br c ch cl cr d dr f fl fr g gl gr h j k l m n p pl pr qu r s sc sh sl sp st str t th tr v w wh",
+        "b bl br c ch cl cr d dr f fl fr g gl gr h j k l m n p pl pr qu r s sc sh sl sp st str t th tr v w",
         "a e i o u a e i o ea ee ai ou oo ow ie",
         "- - - n r l t s d m ck nd st ng nt ss ll p re ve ly er",
     ),
@@ -85,7 +85,9 @@ def _invent(code: str) -> list[str]:
             word = np.where(syllables > at, word + part, word)
         found.update(dict.fromkeys(w.replace("-", "") for w in word.tolist()))
     spread = rng.exponential(1.0, len(found)).tolist()
-    ranked = sorted(zip(found, spread, strict=True), key=lambda pair: (len(pair[0]) * (0.6 + pair[1]), pair[0]))
+    ranked = sorted(
+        zip(found, spread, strict=True), key=lambda pair: (len(pair[0]) * (0.6 + pair[1]), pair[0])
+    )
     return [word for word, _ in ranked if len(word) > 1][:_VOCABULARY]
 
 
@@ -100,7 +102,8 @@ def _rank_of_draw(count: int) -> npt.NDArray[np.int32]:
     edges = np.cumsum(weights) / weights.sum()
     draws = (np.arange(DRAWS) + 0.5) / DRAWS
     ranks: Any = np.searchsorted(edges, draws)
-    return np.minimum(ranks, count - 1).astype(np.int32)
+    clipped: npt.NDArray[np.int32] = np.minimum(ranks, count - 1).astype(np.int32)
+    return clipped
 
 
 @functools.cache
@@ -108,7 +111,9 @@ def language(code: str) -> Language:
     """The made-up language of that code; made once in a process."""
     words = _invent(code)
     wide = code == "zh"
-    comma, stop, question = ("，", "。", "？") if wide else ("،", ".", "؟") if code == "ar" else (",", ".", "?")
+    comma, stop, question = (
+        ("，", "。", "？") if wide else ("،", ".", "؟") if code == "ar" else (",", ".", "?")
+    )
     return Language(
         code=code,
         joiner="" if wide else " ",

@@ -1,0 +1,64 @@
+"""Every Arrow table unquilt reads or writes, each column with its meaning.
+
+A page's id is ``(part << 32) + row``: it depends on the input and the settings, never on which worker was faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+STYLE_CELLS = 128
+SHA1_BYTES = 20
+
+sha1 = pa.binary(SHA1_BYTES)
+
+
+def _table(columns: Sequence[tuple[str, Any, str]]) -> Any:
+    return pa.schema([pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in columns])
+
+
+PAGES = _table(
+    [
+        ("page", pa.int64(), "id: (part << 32) + row"),
+        ("url", pa.string(), "the URL that was captured"),
+        ("host", pa.string(), "its host, lower case, without port"),
+        ("domain", pa.string(), "the host's registered domain, by the public suffix list"),
+        ("ip", pa.string(), "the address that served it; null if the crawl does not say"),
+        ("time", pa.timestamp("us", "UTC"), "when it was captured; null if the crawl does not say"),
+        ("status", pa.int16(), "HTTP status; null where there was no HTTP"),
+        ("media_type", pa.string(), "as declared, or as the content shows"),
+        ("charset", pa.string(), "the charset the page was really read with"),
+        ("title", pa.string(), "content of <title>, white space folded"),
+        ("text", pa.string(), "the visible text; null in a list of URLs"),
+        ("words", pa.int32(), "words in the text"),
+        ("bytes", pa.int64(), "length of the page as captured, encodings undone"),
+        ("file_sha1", sha1, "SHA-1 of those bytes"),
+        ("chunk_sha1s", pa.list_(sha1), "SHA-1 of each piece between paragraphs, in order, with repetitions"),
+        ("style", pa.binary(2 * STYLE_CELLS), "128 cells of the template fingerprint, uint16 each, 0 = empty"),
+        ("links", pa.list_(pa.string()), "absolute http(s) URLs of its links, in order, each once"),
+        ("canonical", pa.string(), "absolute URL of <link rel=canonical>; null if there is none"),
+        ("generator", pa.string(), "content of <meta name=generator>; null if there is none"),
+        ("source", pa.string(), "the input file it came from"),
+        ("offset", pa.int64(), "where in it: byte offset of the record, or row number"),
+    ]
+)
+
+SKIPPED = _table(
+    [
+        ("source", pa.string(), "the input file"),
+        ("offset", pa.int64(), "where in it: byte offset or row number"),
+        ("url", pa.string(), "the URL, if known"),
+        ("reason", pa.string(), "why it became no page"),
+        ("detail", pa.string(), "more about it"),
+    ]
+)
+
+SUPERSEDED = _table(
+    [
+        ("page", pa.int64(), "a capture that does not count, because another capture of its URL does"),
+        ("kept", pa.int64(), "the capture that counts"),
+    ]
+)
