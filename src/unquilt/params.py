@@ -43,9 +43,7 @@ def knob(
     choices: Sequence[str] = (),
 ) -> Any:
     """A dataclass field that knows its meaning and range."""
-    return dataclasses.field(
-        default=default, metadata={"knob": Knob(meaning, least, most, tuple(choices))}
-    )
+    return dataclasses.field(default=default, metadata={"knob": Knob(meaning, least, most, tuple(choices))})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,7 +37,11 @@ PAGES = _table(
         ("bytes", pa.int64(), "length of the page as captured, encodings undone"),
         ("file_sha1", sha1, "SHA-1 of those bytes"),
         ("chunk_sha1s", pa.list_(sha1), "SHA-1 of each piece between paragraphs, in order, with repetitions"),
-        ("style", pa.binary(2 * STYLE_CELLS), "128 cells of the template fingerprint, uint16 each, 0 = empty"),
+        (
+            "style",
+            pa.binary(2 * STYLE_CELLS),
+            "128 cells of the template fingerprint, uint16 each, 0 = empty",
+        ),
         ("links", pa.list_(pa.string()), "absolute http(s) URLs of its links, in order, each once"),
         ("canonical", pa.string(), "absolute URL of <link rel=canonical>; null if there is none"),
         ("generator", pa.string(), "content of <meta name=generator>; null if there is none"),

@@ -13,14 +13,22 @@ _META = re.compile(
 )
 _META_BYTES = 4096  # browsers look at 1024; pages with long comments in front put it later
 _SAMPLE_BYTES = 16384
-_MAX_BAD_SHARE = 0.002  # a UTF-8 page with fewer bad bytes than this is a damaged UTF-8 page, not another charset
+_MAX_BAD_SHARE = (
+    0.002  # a UTF-8 page with fewer bad bytes than this is a damaged UTF-8 page, not another charset
+)
 
 # Labels that browsers read as a larger charset than the one they name.
 _WIDER = {
     "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
     "gb2312": "gb18030", "gbk": "gb18030", "hz": "hz", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
 }  # fmt: skip
-_ALIASES = {"x-sjis": "cp932", "x-gbk": "gb18030", "x-euc-jp": "euc_jp", "x-cp1251": "cp1251", "utf8mb4": "utf-8"}
+_ALIASES = {
+    "x-sjis": "cp932",
+    "x-gbk": "gb18030",
+    "x-euc-jp": "euc_jp",
+    "x-cp1251": "cp1251",
+    "utf8mb4": "utf-8",
+}
 # Python codecs that are no charset of a page.
 _REFUSED = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7", "mbcs", "oem"}
 
@@ -34,7 +42,11 @@ def codec_of(label: str) -> str:
     except (LookupError, ValueError):
         return ""
     name = found.name.lower()
-    if not getattr(found, "_is_text_encoding", True) or name in _REFUSED or name.replace("-", "_") in _REFUSED:
+    if (
+        not getattr(found, "_is_text_encoding", True)
+        or name in _REFUSED
+        or name.replace("-", "_") in _REFUSED
+    ):
         return ""
     if name in ("utf-16", "utf-32"):  # without a mark at the front, the little end comes first
         name += "-le"

@@ -7,13 +7,7 @@ import numpy.typing as npt
 from numba import njit
 
 # Elements that end the line of text they stand in; all others (a, b, span, ...) run on within a word.
-BLOCK_NAMES = (
-    "address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog "
-    "dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr "
-    "html iframe img input isindex label legend li link main map menu meta meter nav noframes noscript object ol "
-    "optgroup option output p param picture plaintext pre progress script search section select source style "
-    "summary svg table tbody td template textarea tfoot th thead title tr track ul video xmp"
-).split()
+BLOCK_NAMES = ["address", "article", "aside", "audio", "blockquote", "body", "br", "button", "canvas", "caption", "center", "col", "colgroup", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "iframe", "img", "input", "isindex", "label", "legend", "li", "link", "main", "map", "menu", "meta", "meter", "nav", "noframes", "noscript", "object", "ol", "optgroup", "option", "output", "p", "param", "picture", "plaintext", "pre", "progress", "script", "search", "section", "select", "source", "style", "summary", "svg", "table", "tbody", "td", "template", "textarea", "tfoot", "th", "thead", "title", "tr", "track", "ul", "video", "xmp"]
 LONGEST = 10  # at 6 bits a character, a name is one 64-bit number
 SLOTS = 1024
 SPREAD = np.uint64(0xD6E8FEB86659FD93)
@@ -56,7 +50,7 @@ def _is_block(
     c = html[i]
     if not (c == 62 or c == 47 or c == 32 or (c >= 9 and c <= 13)):
         return False
-    slot = np.int64((packed * SPREAD) >> np.uint64(54))
+    slot: int = np.int64((packed * SPREAD) >> np.uint64(54))  # type: ignore[assignment]
     while names[slot] != 0:
         if names[slot] == packed:
             return True
