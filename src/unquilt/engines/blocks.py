@@ -1,0 +1,221 @@
+"""Blocks between two steps of the local engine: in shared memory while the budget lasts, then on disk.
+
+Each item of an exchange writes one file for memory and one for disk, as it needs them. A file is a row of
+segments, one a block: the bucket offsets, then the columns, each aligned to 8 bytes. Rows of neighbouring
+buckets are neighbours, so that a reducer reads a stretch of each file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unquilt.engines import Block, Bucket, Column
+from unquilt.errors import StepFailed
+
+_ALIGN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One block in a file."""
+
+    path: str
+    at: int
+    rows: int
+
+
+@dataclass(slots=True)
+class Written:
+    """What one item of an exchange left behind."""
+
+    segments: list[Segment] = field(default_factory=list)
+    dtypes: tuple[str, ...] = ()
+    memory_bytes: int = 0
+    disk_bytes: int = 0
+
+
+@dataclass(slots=True)
+class LocalBlocks:
+    """The blocks of an exchange, as segments of files in the order of the items."""
+
+    buckets: int
+    segments: list[Segment] = field(default_factory=list)
+    dtypes: tuple[str, ...] = ()
+    rows: int = 0
+    memory_bytes: int = 0
+    disk_bytes: int = 0
+    free: Callable[[int], None] = lambda _memory_bytes: None
+
+    def add(self, written: Written) -> None:
+        if written.segments:
+            if self.dtypes and self.dtypes != written.dtypes:
+                raise StepFailed(
+                    f"A step gave columns {written.dtypes} after {self.dtypes}.",
+                    fix="Every block of one exchange must have the same columns.",
+                )
+            self.dtypes = written.dtypes
+        self.segments += written.segments
+        self.rows += sum(segment.rows for segment in written.segments)
+        self.memory_bytes += written.memory_bytes
+        self.disk_bytes += written.disk_bytes
+
+    def close(self) -> None:
+        for path in {segment.path for segment in self.segments}:
+            Path(path).unlink(missing_ok=True)
+        self.free(self.memory_bytes)
+        self.segments, self.memory_bytes, self.disk_bytes = [], 0, 0
+
+    def __enter__(self) -> LocalBlocks:
+        return self
+
+    def __exit__(self, *stopped_by: object) -> None:
+        self.close()
+
+    def ranges(self, parts: int, most_bytes: int) -> list[range]:
+        """Neighbouring buckets in ``parts`` ranges, or in more of about ``most_bytes``."""
+        row_bytes = sum(np.dtype(name).itemsize for name in self.dtypes)
+        parts = max(parts, -(-self.rows * row_bytes // max(most_bytes, 1)))
+        parts = min(parts, self.buckets)
+        bounds = [self.buckets * i // parts for i in range(parts + 1)]
+        return [range(a, b) for a, b in itertools.pairwise(bounds)]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBlocks:
+    """A step whose blocks go to files. ``grant`` is how much of it may stay in memory."""
+
+    step: Callable[[Any], Iterable[Block]]
+    memory_path: str
+    disk_path: str
+    grant: int
+    buckets: int
+
+    def __call__(self, item: Any) -> Written:
+        written = Written()
+        with ExitStack() as stack:
+            memory, disk = _Appender(self.memory_path, stack), _Appender(self.disk_path, stack)
+            for block in self.step(item):
+                self._check(block)
+                if not len(block.columns[0]):
+                    continue
+                size = block.bytes + block.offsets.nbytes
+                fits = written.memory_bytes + size <= self.grant
+                segment = (memory if fits else disk).append(block)
+                written.segments.append(segment)
+                written.dtypes = tuple(column.dtype.str for column in block.columns)
+                if fits:
+                    written.memory_bytes += size
+                else:
+                    written.disk_bytes += size
+        return written
+
+    def _check(self, block: Block) -> None:
+        rows = len(block.columns[0])
+        if len(block.offsets) != self.buckets + 1 or block.offsets[-1] != rows:
+            raise ValueError(
+                f"a block of {len(block.offsets) - 1} buckets where {self.buckets} were asked for"
+            )
+        if any(len(column) != rows for column in block.columns):
+            raise ValueError("the columns of a block have different lengths")
+
+
+class _Appender:
+    """A file that exists only once something is written to it."""
+
+    def __init__(self, path: str, stack: ExitStack) -> None:
+        self._path = path
+        self._stack = stack
+        self._file: Any = None
+        self._at = 0
+
+    def append(self, block: Block) -> Segment:
+        if self._file is None:
+            self._file = self._stack.enter_context(open(self._path, "wb", buffering=0))  # noqa: PTH123, SIM115
+        begin = self._at
+        for column in (block.offsets, *block.columns):
+            self._write(np.ascontiguousarray(column).view(np.uint8).data)
+        return Segment(self._path, begin, len(block.columns[0]))
+
+    def _write(self, data: memoryview) -> None:
+        padding = -len(data) % _ALIGN
+        self._at += len(data) + padding
+        for piece in (data, memoryview(bytes(padding))):
+            while len(piece):
+                piece = piece[self._file.write(piece) :]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBuckets:
+    """A step over buckets, as one over ranges of buckets."""
+
+    step: Callable[[Bucket], Any]
+    segments: tuple[Segment, ...]
+    dtypes: tuple[str, ...]
+    buckets: int
+
+    def __call__(self, numbers: range) -> list[Any]:
+        return [self.step(bucket) for bucket in read_buckets(self, numbers)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAndWrite:
+    """An exchange of what an earlier exchange holds: a step over buckets that gives blocks."""
+
+    read: ReadBuckets
+
+    def __call__(self, numbers: range) -> Iterator[Block]:
+        for bucket in read_buckets(self.read, numbers):
+            yield from self.read.step(bucket)
+
+
+def read_buckets(read: ReadBuckets, numbers: range) -> Iterator[Bucket]:
+    """Each of the buckets, put together from all segments."""
+    opened: dict[str, mmap.mmap] = {}
+    views = [_view(segment, read, opened) for segment in read.segments]
+    for number in numbers:
+        yield Bucket(
+            number,
+            tuple(
+                np.concatenate(
+                    [columns[c][offsets[number] : offsets[number + 1]] for offsets, columns in views]
+                )
+                if views
+                else np.empty(0, dtype)
+                for c, dtype in enumerate(read.dtypes)
+            ),
+        )
+
+
+def _view(segment: Segment, read: ReadBuckets, opened: dict[str, mmap.mmap]) -> tuple[Column, list[Column]]:
+    """The offsets and columns of a segment, as they lie in its file."""
+    if segment.path not in opened:
+        with Path(segment.path).open("rb") as file:
+            opened[segment.path] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    data = opened[segment.path]
+    at = segment.at
+    offsets = np.frombuffer(data, np.int64, read.buckets + 1, at)
+    at += offsets.nbytes
+    columns = []
+    for dtype in read.dtypes:
+        column = np.frombuffer(data, dtype, segment.rows, at)
+        at += column.nbytes + -column.nbytes % _ALIGN
+        columns.append(column)
+    return offsets, columns
+
+
+def free_bytes(folder: str) -> int:
+    """What a file system still takes; 0 if it is not there."""
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return 0
+    return status.f_bavail * status.f_frsize
