@@ -1,1 +1,3 @@
-"""Shows what in a web crawl is copied, from where, and why."""
+"""unquilt: what in a web crawl is copied, from where, and why."""
+
+__version__ = "0.1.0"

@@ -244,11 +244,8 @@ def _host_name(folder: bytes) -> str:
     name = folder.decode("utf-8", "replace")
     if re.fullmatch(r"[A-Za-z0-9._-]+(?::[0-9]+)?", name) and host_of(f"http://{name}/"):
         return name
-    if (
-        "\ufffd" not in name
-        and not re.search(r"[@:%/?#\\\[\]\s]", name)
-        and (host := host_of(f"http://{name}/"))
-    ):
+    is_clear = "\ufffd" not in name and not re.search(r"[@:%/?#\\\[\]\s]", name)
+    if is_clear and (host := host_of(f"http://{name}/")).isascii() and host:
         return host
     escaped = re.sub(rb"[^A-Za-z0-9_.]", lambda byte: b"-%02x" % byte[0][0], folder).decode()
     return escaped if host_of(f"http://{escaped}/") else escaped.replace(".", "-2e") or "localhost"

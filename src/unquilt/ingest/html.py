@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
@@ -9,12 +10,21 @@ from urllib.parse import urljoin, urlsplit
 import numpy as np
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from unquilt.kernels.markup import break_blocks, fold_space
+from unquilt.kernels.markup import HAS_BASE, HAS_LINKS, HAS_META, HAS_TITLE, fold_space, thin_markup
 
-INVISIBLE = ["script", "style", "template", "noscript", "iframe", "noframes", "noembed", "head"]
 MAX_LINK = 2048  # longer ones are data, not addresses
 MAX_LINKS = 50_000
 MAX_TITLE = 1000
+
+# Addresses that need no working out: all that urljoin does is put something in front of them. No empty or dotted
+# folders but "../" at the beginning, no scheme but http(s), nothing urljoin would drop.
+_SAFE = r"[\w!$%&'()*+,=@~-]+"
+_PATH = rf"{_SAFE}(?:[./]{_SAFE})*/?"
+_QUERY = rf"(?:\?(?:{_SAFE}|[./:;?])+)?"
+_HOST = r"https?://[a-zA-Z0-9.-]+(?::[0-9]+)?"
+_PLAIN = re.compile(
+    rf"(?:((?:\.\./)*){_PATH}{_QUERY}|(/)(?:{_PATH})?{_QUERY}|{_HOST}(?:/(?:{_PATH})?{_QUERY})?)", re.ASCII
+)
 
 
 @dataclass(slots=True)
@@ -30,23 +40,27 @@ class Parsed:
 
 def parse_html(html: bytes, url: str) -> Parsed:
     """Parse UTF-8 HTML once. Never raises for bad HTML; what cannot be parsed has no text."""
-    broken = break_blocks(np.frombuffer(html, np.uint8))
-    tree = LexborHTMLParser(broken.tobytes())
+    thin, has = thin_markup(np.frombuffer(html, np.uint8))
+    tree = LexborHTMLParser(thin.tobytes())
+    body = tree.body
     root = tree.root
-    if root is None:
-        return Parsed()
-    base = _first_attribute(root, "base[href]", "href")
-    base = _join(url, base) if base else url
-    title = root.css_first("head > title") or root.css_first("title")
-    canonical = _first_attribute(root, 'link[rel~="canonical" i][href]', "href")
-    parsed = Parsed(
-        title=" ".join(title.text_lexbor().split())[:MAX_TITLE] if title else "",
-        links=_links(root, base),
-        canonical=_join(base, canonical) or None if canonical else None,
-        generator=_first_attribute(root, 'meta[name="generator" i]', "content")[:MAX_TITLE] or None,
-    )
-    root.strip_tags(INVISIBLE)
-    parsed.text = fold_text(root.text_lexbor())
+    parsed = Parsed()
+    if root is None or body is None:
+        return parsed
+    base = url
+    if has & HAS_BASE:
+        base = _join(url, _first_attribute(root, "base[href]", "href")) or url
+    if has & HAS_META:
+        canonical = _first_attribute(root, 'link[rel~="canonical" i][href]', "href")
+        parsed.canonical = _join(base, canonical) or None if canonical else None
+        generator = _first_attribute(root, 'meta[name="generator" i]', "content")
+        parsed.generator = generator[:MAX_TITLE] or None
+    if has & HAS_TITLE and (title := root.css_first("title")):
+        parsed.title = " ".join(title.text_lexbor().split())[:MAX_TITLE]
+        title.decompose()  # it may stand in the body
+    if has & HAS_LINKS:
+        parsed.links = _links(root, base)
+    parsed.text = fold_text(body.text_lexbor())
     return parsed
 
 
@@ -63,35 +77,27 @@ def _first_attribute(root: LexborNode, selector: str, name: str) -> str:
 
 def _links(root: LexborNode, base: str) -> list[str]:
     """Absolute http(s) URLs without fragments, in order, each once."""
-    folder = base[: base.rfind("/") + 1] if base.count("/") > 2 and "?" not in base else ""
+    hrefs = dict.fromkeys([node.attributes["href"] for node in root.css("area[href]")[:MAX_LINKS]])
+    return join_all(base, [href.partition("#")[0] for href in hrefs if href and len(href) <= MAX_LINK])
+
+
+def join_all(base: str, hrefs: list[str]) -> list[str]:
+    """Each href as seen from base, once; those that are not http(s) or cannot be read are left out."""
+    fronts = {_ABSOLUTE: ""}
     found: dict[str, None] = {}
-    for node in root.css("a[href], area[href]")[:MAX_LINKS]:
-        href = node.attributes["href"]
-        if not href or len(href) > MAX_LINK:
-            continue
-        href = href.partition("#")[0].strip()
-        if not href:
-            continue
-        if folder and _is_plain(href):
-            found[folder + href] = None
-        else:
+    for href in hrefs:
+        lead = _lead(href)
+        if lead is None:
             found[_join(base, href)] = None
+            continue
+        front = fronts.get(lead)
+        if front is None:
+            front = fronts[lead] = _join(base, lead + "x")[:-1]
+        if front or lead is _ABSOLUTE:
+            found[front + href[len(lead) :]] = None
     found.pop("", None)
     return list(found)
 
 
 @lru_cache(maxsize=65536)
-def _is_plain(href: str) -> bool:
-    """A file name that only needs the folder in front: no scheme, query, dots or slash to work out."""
-    return href.replace(".", "").replace("-", "").replace("_", "").isalnum() and href[0] != "."
-
-
-@lru_cache(maxsize=65536)
-def _join(base: str, href: str) -> str:
-    """href as seen from base, without fragment; "" if it is not http(s) or cannot be read."""
-    try:
-        joined = urljoin(base, href).partition("#")[0]
-        parts = urlsplit(joined)
-    except ValueError:
-        return ""
-    return joined if parts.scheme in ("http", "https") and parts.netloc else ""
+def _lead(href: str) -> tuple[str, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 
 import brotli
 import zstandard
@@ -15,6 +16,7 @@ _MAX_ENCODINGS = 4
 _STEP = 64  # compressed bytes fed at a time where as much as possible is to be saved
 
 _CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_FIELD = re.compile(rb"\n([^\s:]+):([^\n]*)")
 _STATUS_LINE = re.compile(rb"HTTP/\d+(?:\.\d+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
 _RANGE = re.compile(r"\s*(\d{3})\s*(?:-\s*(\d{3})\s*)?")
 _CHARSET = re.compile(rb";\s*charset\s*=\s*[\"']?([^\s;\"',]+)", re.IGNORECASE)
@@ -101,8 +103,10 @@ def parse_status(text: str) -> Callable[[int], bool]:
 
 def fields_of(head: bytes) -> dict[bytes, bytes]:
     """The fields of a header by lower-case name. Of two of one name the first counts; encodings add up."""
-    fields: dict[bytes, bytes] = {}
-    last = b""
+    fields = {name.lower(): value.strip() for name, value in _FIELD.findall(head)}
+    if len(fields) == head.count(b"\n"):
+        return fields
+    fields, last = {}, b""
     for line in head.split(b"\n"):
         name, colon, value = line.partition(b":")
         if last and line[:1] in (b" ", b"\t"):
@@ -138,6 +142,7 @@ def header_end(data: bytes, begin: int, end: int) -> tuple[int, int]:
     return found, found + (2 if is_bare else 4)
 
 
+@lru_cache(maxsize=1024)
 def media_type_of(content_type: bytes) -> tuple[str, str]:
     """Media type, lower case and without parameters, and charset; "" for what is not given."""
     charset = _CHARSET.search(content_type)
@@ -145,6 +150,7 @@ def media_type_of(content_type: bytes) -> tuple[str, str]:
     return media_type, charset[1].decode("latin-1") if charset else ""
 
 
+@lru_cache(maxsize=1024)
 def has_text(media_type: str) -> bool | None:
     """Whether a media type is text; None if only the body can tell."""
     if media_type.startswith("text/") or media_type in _TEXT_TYPES or media_type.endswith("+xml"):
@@ -285,23 +291,22 @@ def _inflate_brotli(body: bytes, most: int) -> bytes:
     # It has no magic; what cannot be decoded and looks like text is taken for text.
     data = bytearray()
     inflater = brotli.Decompressor()
+    at = 0
     try:
-        at = 0
         while not inflater.is_finished():
             feed = b""
             if inflater.can_accept_more_data():
                 feed, at = body[at : at + 4096], at + 4096
                 if not feed:
-                    break
+                    raise brotli.error  # it is cut
             data += inflater.process(feed, output_buffer_limit=1 << 16)
             if len(data) > most:
                 raise TooLargeError
     except brotli.error:
-        pass
-    if not inflater.is_finished() and _looks_plain(body):
-        return body
-    if not data and not inflater.is_finished():
-        raise EncodingError("the brotli data is damaged")
+        if _looks_plain(body):
+            return body
+        if not data:
+            raise EncodingError("the brotli data is damaged") from None
     return bytes(data)
 
 

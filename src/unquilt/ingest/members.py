@@ -168,16 +168,16 @@ class Window:
             self.source.jump(at)
             self.data, self.pos, self._base = b"", 0, at
 
-    def search(self, pattern: re.Pattern[bytes]) -> bool:
-        """Go to the next place that ``pattern`` (at most 4 KiB) matches, or to the end."""
-        while not (found := pattern.search(self.data, self.pos)):
+    def search(self, find: Callable[[bytes, int], int]) -> bool:
+        """Go to the next place that ``find`` tells by at most 4 KiB there, or to the end."""
+        while (found := find(self.data, self.pos)) < 0:
             have = len(self.data) - self.pos
             self.pos += max(0, have - _OVERLAP)
             have = len(self.data) - self.pos
             if not self.has(have + 1):
                 self.pos = len(self.data)
                 return False
-        self.pos = found.start()
+        self.pos = found
         return True
 
 
@@ -237,6 +237,14 @@ class _GzipMember(_Inflating):
         return _GzipMember(self._file, self._begin)
 
 
+def inflate_head(data: bytes) -> bytes:
+    """What the first bytes of a gzip member inflate to, as far as can be told, at most 64 KiB."""
+    try:
+        return zlib.decompressobj(31).decompress(data, _PIECE)
+    except zlib.error:
+        return b""
+
+
 class Gzip:
     """The members of a gzip file."""
 
@@ -266,14 +274,15 @@ class Gzip:
     def find(self, at: int, is_record: IsRecord) -> int:
         """The first member at ``at`` or later that holds a record, or the size of the file."""
         while (at := self._file.search(_GZIP_START, at)) < self._file.size:
-            try:
-                head = zlib.decompressobj(31).decompress(self._file.read(at, _HEAD), _HEAD)
-            except zlib.error:
-                head = b""
-            if is_record(head):
+            if is_record(inflate_head(self._file.read(at, _HEAD))):
                 return at
             at += 1
         return self._file.size
+
+
+def is_zstd(head: bytes) -> bool:
+    """Whether these are the first bytes of a frame, or of one that is to be skipped, as a dictionary is."""
+    return head.startswith(ZSTD_MAGIC) or _ZSTD_SKIPPABLE.match(head) is not None
 
 
 class _ZstdFrame(_Inflating):
@@ -345,8 +354,7 @@ class Zstd:
         return _ZstdFrame(self._file, at, self._inflater)
 
     def starts(self, at: int) -> bool:
-        magic = self._file.read(at, 4)
-        return magic == ZSTD_MAGIC or _ZSTD_SKIPPABLE.match(magic) is not None
+        return is_zstd(self._file.read(at, 4))
 
     def find(self, at: int, is_record: IsRecord) -> int:
         while (at := self._file.search(_ZSTD_START, at)) < self._file.size:

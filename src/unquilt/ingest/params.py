@@ -24,6 +24,7 @@ class IngestParams(Params):
         "a page longer than this, compressed or not, is skipped and counted",
         least=1024,
         most=1 << 30,
+        unit="bytes",
     )
     url_prefix: str = knob(
         "", "for HTML folders: the URL of the folder; if not given, its first level names the hosts"
@@ -37,4 +38,10 @@ class IngestParams(Params):
         16 << 20,
         "large inputs are cut into pieces of about this many bytes, each one part of the corpus",
         least=65536,
+        unit="bytes",
+    )
+    seed: int = knob(
+        0,
+        "draws the permutations of the template fingerprints; only corpora of one seed can be compared by them",
+        least=0,
     )

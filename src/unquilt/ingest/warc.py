@@ -10,13 +10,23 @@ import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from unquilt.errors import BadInput
 from unquilt.ingest import http
 from unquilt.ingest.capture import Capture, Passed, Reason, Skip
-from unquilt.ingest.members import GZIP_MAGIC, ZSTD_MAGIC, File, Gzip, Window, Zstd, plain_window
+from unquilt.ingest.members import (
+    GZIP_MAGIC,
+    File,
+    Gzip,
+    Window,
+    Zstd,
+    inflate_head,
+    is_zstd,
+    plain_window,
+)
 from unquilt.ingest.params import IngestParams
 
 _MAX_HEADER = 1 << 16
@@ -25,15 +35,15 @@ _WARC = re.compile(rb"WARC/\d+\.\d+")
 _ARC = re.compile(
     rb"([A-Za-z][A-Za-z0-9+.-]*:[^\r\n]*?) ([0-9A-Fa-f.:-]+) (\d{12,17}) (?:([^\r\n]*) )??(\d{1,18})\r?\n"
 )
-_NEXT = re.compile(
-    rb"WARC/\d+\.\d+\r?\n[A-Za-z-]+[ \t]*:"
-    rb"|^(?:https?|ftp|dns|filedesc):[^\r\n]{0,3000} [0-9A-Fa-f.:-]+ \d{12,17} [^\r\n]{0,500} ?\d{1,18}\r?\n",
-    re.MULTILINE,
+_NOT_BLANK = re.compile(rb"[^\r\n]")
+# Where a record begins; each with a fixed first part, which makes them fast to search for.
+_NEXT_WARC = re.compile(rb"WARC/\d+\.\d+\r?\n[A-Za-z-]+[ \t]*:")
+_NEXT_ARC = re.compile(
+    rb"\n(?=(?:https?|ftp|dns|filedesc):[^\r\n]{0,3000} [0-9A-Fa-f.:-]+ \d{12,17} [^\r\n]{0,500} ?\d{1,18}\r?\n)"
 )
 _DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)\d{0,3})?)?)?)?Z?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 
 
 class Span(NamedTuple):
@@ -52,8 +62,16 @@ Reading = Generator[Capture | Skip | Passed, None, Span]
 
 
 def is_splittable(head: bytes) -> bool:
-    """Whether a file that begins so can be read in ranges."""
-    return head.startswith(GZIP_MAGIC)
+    """Whether it is worth while to read a file that begins so in ranges: gzip with a member for a record."""
+    if not head.startswith(GZIP_MAGIC):
+        return False
+    window = Window(inflate_head(head))
+    header = _read_header(window)
+    if not isinstance(header, _Header) or header.length < 0:
+        return True
+    window.pos += header.size
+    window.skip(header.length)
+    return not _is_record(window.data[window.pos : window.pos + _MAX_HEADER])
 
 
 def read_warc(
@@ -92,7 +110,7 @@ def _kind_of(head: bytes, here: bytes, path: str) -> str:
     for start in (here, head):
         if start.startswith(GZIP_MAGIC):
             return "gzip"
-        if start.startswith(ZSTD_MAGIC) or _SKIPPABLE.match(start):
+        if is_zstd(start):
             return "zstd"
         if _is_record(start) or start.startswith(b"filedesc:"):
             return "plain"
@@ -136,13 +154,25 @@ def _read_members(
 
 
 def _read_plain(file: File, begin: int, end: int | None, pages: _Pages, *, exact: bool) -> Reading:
-    window = plain_window(file, begin)
     if not exact:
-        window.search(_NEXT)
-        begin += window.tell()
-        window = plain_window(file, begin)
+        window = plain_window(
+            file, begin - 1
+        )  # the line break before begin tells whether a line starts there
+        window.pos += window.has(1)
+        window.search(_next_record)
+        begin += window.tell() - 1
+    window = plain_window(file, begin)
     yield from pages.of(window, begin, stop=None if end is None else end - begin, is_plain=True)
     return Span(begin, begin + window.tell())
+
+
+def _next_record(data: bytes, at: int) -> int:
+    """Where the next record begins at ``at`` or later, -1 if there is none."""
+    warc = _NEXT_WARC.search(data, at)
+    arc = _NEXT_ARC.search(data, max(0, at - 1), warc.start() if warc else len(data))
+    if arc:
+        return arc.end()
+    return warc.start() if warc else -1
 
 
 def _is_record(head: bytes) -> bool:
@@ -195,7 +225,7 @@ def _records(window: Window, most: int, stop: int | None) -> Iterator[_Record | 
             return
         header = _read_header(window)
         if not isinstance(header, _Header):
-            window.search(_NEXT)
+            window.search(_next_record)
             if not header.detail:
                 header.detail = f"{window.tell() - at} bytes"
             yield header
@@ -204,7 +234,7 @@ def _records(window: Window, most: int, stop: int | None) -> Iterator[_Record | 
         url = header.fields.get(b"warc-target-uri", b"")
         if header.length < 0:
             window.pos += header.size
-            window.search(_NEXT)
+            window.search(_next_record)
             yield _Trouble(at, "bad-header", header.wrong, url)
             told = True
             continue
@@ -216,14 +246,11 @@ def _records(window: Window, most: int, stop: int | None) -> Iterator[_Record | 
         is_long_enough = window.skip(header.length)
         if is_long_enough and _is_settled(window, is_arc=header.is_arc):
             told = bool(header.wrong)
-            is_last = window.source is None and not window.data[window.pos :].strip(b"\r\n")
             if header.wrong:
                 yield _Trouble(at, "bad-header", header.wrong, url)
             else:
                 stop_at = min(len(data), begin + header.length)
                 yield _Record(at, header.fields, data, begin, stop_at, is_whole)
-            if is_last:
-                return
             continue
         told = True
         yield _resync(window, at, at + header.size, header, url)
@@ -234,7 +261,7 @@ def _resync(window: Window, at: int, block_at: int, header: _Header, url: bytes)
     block_end = window.tell()
     damage = window.damage
     window.rewind(block_at)
-    window.search(_NEXT)
+    window.search(_next_record)
     if damage and window.tell() >= block_end:
         return _Trouble(at, "truncated", damage, url)
     if block_end < block_at + header.length or window.tell() < block_end:
@@ -244,13 +271,16 @@ def _resync(window: Window, at: int, block_at: int, header: _Header, url: bytes)
 
 
 def _skip_blank(window: Window) -> None:
-    while window.has(1) and window.data[window.pos] in b"\r\n":
-        window.pos += 1
+    while not (found := _NOT_BLANK.search(window.data, window.pos)):
+        window.pos = len(window.data)
+        if not window.has(1):
+            return
+    window.pos = found.start()
 
 
 def _is_settled(window: Window, *, is_arc: bool) -> bool:
     """Whether a record ends here: its end is marked, or after line ends there is another one or a sound end."""
-    if window.source is None and window.data[window.pos :] in (b"\r\n\r\n", b"", b"\n"):
+    if window.source is None and not is_arc and window.data.startswith(b"\r\n\r\n", window.pos):
         return True
     window.has(_MAX_HEADER if is_arc else 64)
     at = window.pos
@@ -423,7 +453,9 @@ def _status_reason(status: int) -> Reason:
 
 
 def _url(value: bytes) -> str:
-    return value.strip().removeprefix(b"<").removesuffix(b">").strip().decode("utf-8", "replace")
+    if value.startswith(b"<"):
+        value = value[1:].removesuffix(b">").strip()
+    return value.decode("utf-8", "replace")
 
 
 def _as_utf_8(body: bytes) -> bytes:
@@ -434,6 +466,7 @@ def _as_utf_8(body: bytes) -> bytes:
     return body
 
 
+@lru_cache(maxsize=1024)
 def _time(value: bytes) -> int | None:
     """Microseconds since 1970 of a WARC date (with fractions, or of less precision) or an ARC date."""
     text = value.decode("latin-1")

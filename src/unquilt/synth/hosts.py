@@ -55,7 +55,9 @@ class Host:
 
 @functools.lru_cache(maxsize=20_000)
 def _ascii_words(code: str) -> tuple[str, ...]:
-    words = [word for word in language(code).plain[:6000].tolist() if word.isascii() and len(word) > 2]
+    words = [
+        word.lower() for word in language(code).plain[60:6000].tolist() if word.isascii() and len(word) > 2
+    ]
     return tuple(words[:2500]) or _ascii_words("en")
 
 
@@ -103,6 +105,8 @@ def _path_style(plan: Plan, host: int, draw: int) -> str:
         return {"machine-names": "machine", "same-cms": "cms"}.get(what, "folders")
     if table.kind[host] in (Kind.WIKI, Kind.WIKI_COPY):
         return "folders"
+    if table.kind[host] in (Kind.FAMILY, Kind.FARM):  # one script made them all
+        return PATH_STYLES[mix(plan.params.seed, Stream.PATH, table.unit[host], 1) % 4]
     return PATH_STYLES[draw % 4]
 
 
@@ -181,7 +185,8 @@ class Hosts:
         draw = mix(host.path_key, at)
         if kind == Kind.TRAP:
             loop = host.folders[: 2 + host.path_key % 2]
-            return "/" + "/".join(loop[step % len(loop)] for step in range(96 + at)) + "/"
+            steps = at + (96 if at % 2 else 10)  # long loops, and short ones a crawler left sooner
+            return "/" + "/".join(loop[step % len(loop)] for step in range(steps)) + "/"
         if kind == Kind.ORDINARY and self.plan.kind[self.plan.hosts.start[number] + at] == Kind.ROBOTS:
             return "/robots.txt"
         if kind == Kind.WIKI_COPY and self.plan.wiki is not None and at <= self.plan.wiki[1]:

@@ -56,14 +56,15 @@ def visible(content: Content, host: Host, links: list[Link]) -> list[str]:
 
 
 def _emphasize(paragraph: str, draw: int) -> str:
-    """One word of the paragraph, or a part of it, in inline markup."""
+    """The paragraph with a word of it, or now and then a part of a word, in inline markup."""
     begin = paragraph.find(" ", draw % len(paragraph)) + 1
     end = paragraph.find(" ", begin)
-    if not begin or end < begin + 4:
+    if not begin or end < begin + 5:
         return paragraph
+    end -= not paragraph[end - 1].isalnum()
     opened, closed = _INLINE[(draw >> 16) % len(_INLINE)]
-    begin += 2 if draw >> 24 & 1 else 0
-    return f"{paragraph[:begin]}{opened}{paragraph[begin : end - 1]}{closed}{paragraph[end - 1 :]}"
+    begin += 2 * (draw >> 24 & 7 == 0)
+    return f"{paragraph[:begin]}{opened}{paragraph[begin:end]}{closed}{paragraph[end:]}"
 
 
 def _credit(paragraph: str, url: str) -> str:
@@ -123,7 +124,10 @@ def render(
     if content.bare:
         return f"{top}{style.main[0]}{body}{style.main[1]}{style.foot[1]}", shared
     opened, before, after, closed = style.nav
-    nav = "".join(f'{before}<a href="/{at}/">{item}</a>{after}' for at, item in enumerate(host.nav))
+    nav = "".join(
+        f'{before}<a href="/{folder}/">{name}</a>{after}'
+        for folder, name in zip(host.folders, host.nav, strict=False)
+    )
     listed, item, end, unlisted = style.links
     side = "".join(f'{item}<a href="{escape(link.target)}">{link.text}</a>{end}' for link in links)
     return (

@@ -21,6 +21,7 @@ _ROBOTS = (
     "User-agent: *\nDisallow: /cgi-bin/\nDisallow: /tmp/\n",
     "# robots.txt\nUser-agent: *\nDisallow: /admin/\nCrawl-delay: 10\n",
 )
+FARM_WORDS = 120  # a link farm is more links than text
 _COPIES = (Kind.VARIANT, Kind.QUILT, Kind.QUILT_SAME_SITE, Kind.SPAM, Kind.MIRROR_COPY, Kind.WIKI_COPY)
 
 
@@ -113,7 +114,7 @@ class Pages:
             content, quilt = writer.quilt(page)
             return Draft(content, page, quilt=quilt)
         if kind == Kind.FARM:
-            return Draft(writer.own(page), page, links=writer.farm_links(page))
+            return Draft(writer.own(page, FARM_WORDS), page, links=writer.farm_links(page))
         makers = {
             Kind.SPAM: writer.spam,
             Kind.CARRIER: writer.carrier,
@@ -146,11 +147,12 @@ class Pages:
             rows.near_duplicate(int(self.plan.detail[page]), url, draft.resemblance)
         if draft.quilt is not None:
             sources = [
-                {"url": self.writer.hosts.url(donor), "sentences": count}
-                for donor, count in draft.quilt.sources
+                {"url": self.writer.hosts.url(donor), "sentences": count, "foreign": foreign}
+                for donor, count, foreign in draft.quilt.sources
             ]
             fraction = self.writer.patch_fraction(draft.content, page, draft.quilt)
-            rows.quilt(url, sources, draft.quilt.foreign, draft.quilt.attributed, fraction)
+            all_foreign = all(source["foreign"] for source in sources)
+            rows.quilt(url, sources, all_foreign, draft.quilt.attributed, fraction)
         if kind in (Kind.FAMILY, Kind.FARM):
             family = self.plan.hosts.unit[int(self.plan.host_of[page])]
             rows.template(family, url, "link-farm" if kind == Kind.FARM else "template")

@@ -17,9 +17,11 @@ class SynthParams(Params):
     hosts: float = knob(0.02, "hosts for each page of the ordinary web", least=0.001, most=0.5)
     near_duplicates: float = knob(0.06, "share of pages in near-duplicate classes", least=0, most=0.2)
     quilts: float = knob(0.03, "share of pages stitched from the sentences of others", least=0, most=0.1)
+    same_site: float = knob(0.3, "share of quilts stitched from pages of their own host", least=0, most=1)
+    attributed: float = knob(0.4, "share of quilts that link to each page they took from", least=0, most=1)
     spam: float = knob(0.02, "share of pages on slice-and-dice spam hosts", least=0, most=0.1)
     templates: float = knob(0.04, "share of pages in template families and link farms", least=0, most=0.2)
-    mirrors: float = knob(0.11, "share of pages on mirrored hosts and on look-alikes", least=0, most=0.4)
+    mirrors: float = knob(0.17, "share of pages on mirrored hosts and on look-alikes", least=0, most=0.4)
     reuse: float = knob(0.03, "share of pages with copied chunks", least=0, most=0.2)
     traps: float = knob(0.003, "share of pages in crawler traps", least=0, most=0.1)
     extras: float = knob(

@@ -7,6 +7,7 @@ about 25 bytes a page; nothing else grows with the crawl.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from math import isqrt
 
 import numpy as np
@@ -260,18 +261,25 @@ def _assign_general(
         plan.kind[pages] = kind
         plan.detail[pages] = np.arange(len(pages))
         free[pages] = False
-    _assign_classes(plan, free, order[free[order]], rng)
-    quilts = order[free[order]][: int(params.pages * params.quilts)]
+    _assign_classes(plan, free, order[free[order]], tongue, rng)
+    quilts = _choose_quilts(plan, order[free[order]], tongue)
     free[quilts] = False
     rest = order[free[order]]
     plan.donors = [rest[tongue[rest] == code] for code in range(len(LANGUAGES))]
     _assign_quilts(plan, quilts, tongue, rng)
 
 
-def _assign_classes(plan: Plan, free: npt.NDArray[np.bool_], order: Ints, rng: np.random.Generator) -> None:
-    """Near-duplicate classes of 2 to 20 pages; one in three on one host where a host has the room."""
+def _assign_classes(
+    plan: Plan,
+    free: npt.NDArray[np.bool_],
+    order: Ints,
+    tongue: npt.NDArray[np.int8],
+    rng: np.random.Generator,
+) -> None:
+    """Near-duplicate classes of 2 to 20 pages in one language; one in three on one host that has the room."""
     wanted = int(plan.params.pages * plan.params.near_duplicates)
-    cursor = 0
+    waiting = [iter(order[tongue[order] == code].tolist()) for code in range(len(LANGUAGES))]
+    leaders = iter(order.tolist())
     while wanted >= 2:
         size = min(wanted, int(min(20, 2 + rng.geometric(0.3) - 1)))
         members: Ints | None = None
@@ -281,20 +289,32 @@ def _assign_classes(plan: Plan, free: npt.NDArray[np.bool_], order: Ints, rng: n
             if len(run) == size and free[run].all() and plan.host_of[run[0]] == plan.host_of[run[-1]]:
                 members = run
         if members is None:
-            taken: list[int] = []
-            while len(taken) < size and cursor < len(order):
-                if free[order[cursor]]:
-                    taken.append(int(order[cursor]))
-                cursor += 1
-            members = np.array(taken, dtype=np.int64)
+            leader = next((page for page in leaders if free[page]), None)
+            if leader is None:
+                break
+            spoken = (page for page in waiting[tongue[leader]] if free[page] and page != leader)
+            members = np.array([leader, *islice(spoken, size - 1)], dtype=np.int64)
         if len(members) < 2:
-            break
+            continue
         free[members] = False
         plan.kind[members] = Kind.VARIANT
         plan.kind[members[0]] = Kind.ORIGINAL
         plan.detail[members] = len(plan.class_originals)
         plan.class_originals.append(int(members[0]))
-        wanted -= size
+        wanted -= len(members)
+
+
+def _choose_quilts(plan: Plan, free: Ints, tongue: npt.NDArray[np.int8]) -> Ints:
+    """Pages to become quilts, as many of a language as leave it a dozen donors for each."""
+    wanted = int(plan.params.pages * plan.params.quilts)
+    chosen = np.zeros(len(free), dtype=bool)
+    for code in range(len(LANGUAGES)):
+        at = np.flatnonzero(tongue[free] == code)
+        chosen[at[: len(at) // (CANDIDATES + 1)]] = True
+    quilts = free[chosen][:wanted]
+    if len(quilts) < wanted:
+        plan.left_out["quilts"] = f"{wanted} were asked for; there are donors for {len(quilts)}"
+    return quilts
 
 
 def _assign_quilts(plan: Plan, quilts: Ints, tongue: npt.NDArray[np.int8], rng: np.random.Generator) -> None:
@@ -304,18 +324,15 @@ def _assign_quilts(plan: Plan, quilts: Ints, tongue: npt.NDArray[np.int8], rng: 
     for page in quilts.tolist():
         host = int(plan.host_of[page])
         spoken = int(tongue[page])
-        room = len(donors_on_host(plan, host)) // CANDIDATES if rng.random() < 0.3 else 0
+        same_site = rng.random() < plan.params.same_site
+        room = len(donors_on_host(plan, host)) // CANDIDATES if same_site else 0
         if used_at_host.get(host, 0) < room:
             plan.kind[page] = Kind.QUILT_SAME_SITE
             plan.detail[page] = used_at_host[host] = used_at_host.get(host, 0) + 1
-        elif len(plan.donors[spoken]) >= CANDIDATES * (used_in_language[spoken] + 1):
+        else:
             plan.kind[page] = Kind.QUILT
             used_in_language[spoken] += 1
             plan.detail[page] = used_in_language[spoken]
-        else:
-            plan.left_out["quilts"] = (
-                "fewer than asked: some languages have too few pages to take sentences from"
-            )
 
 
 def donors_on_host(plan: Plan, host: int) -> Ints:

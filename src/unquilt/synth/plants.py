@@ -27,8 +27,7 @@ TARGETS = (1.0, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 class Quilt:
     """Where the sentences of a quilt come from."""
 
-    sources: list[tuple[int, int]]  # page, sentences
-    foreign: bool
+    sources: list[tuple[int, int, bool]]  # page, sentences, foreign
     attributed: bool
 
 
@@ -41,6 +40,7 @@ class Writer:
         self.hosts = Hosts(plan)
         self._donors_on_host = functools.lru_cache(maxsize=256)(lambda host: donors_on_host(plan, host))
         self._class_original = functools.lru_cache(maxsize=64)(self._make_class_original)
+        self._text = functools.lru_cache(maxsize=32)(self._make_text)
         self._pool = functools.lru_cache(maxsize=4)(self._make_pool)
 
     def spoken(self, page: int) -> str:
@@ -53,7 +53,10 @@ class Writer:
 
     def text(self, page: int, words: int | None = None) -> Text:
         """The page's own text, which is on no other page unless it was copied from here."""
-        return draw_text(generator(self.seed, Stream.TEXT, page), self.spoken(page), words)
+        return self._text(page, words)
+
+    def _make_text(self, page: int, words: int | None) -> Text:
+        return draw_text(mix(self.seed, Stream.TEXT, page), self.spoken(page), words)
 
     def title(self, page: int) -> str:
         known = language(self.spoken(page))
@@ -135,43 +138,42 @@ class Writer:
     def quilt(self, page: int) -> tuple[Content, Quilt]:
         """A page of runs of sentences, each from another page."""
         rng = generator(self.seed, Stream.QUILT, page)
-        donors, foreign = self._choose_donors(page, 6 + int(rng.integers(0, 5)))
-        attributed = bool(rng.random() < 0.4)
+        donors = self._choose_donors(page, 6 + int(rng.integers(0, 5)))
+        attributed = bool(rng.random() < self.plan.params.attributed)
         paragraphs, credits, sources = [], [], []
-        for donor in donors:
+        for donor, foreign in donors:
             text = self.text(donor)
             sentences = text.sentence_list()
             count = min(len(sentences), 2 + int(rng.integers(0, 3)))
             begin = int(rng.integers(0, len(sentences) - count + 1))
             paragraphs.append(text.language.joiner.join(sentences[begin : begin + count]))
-            sources.append((donor, count))
+            sources.append((donor, count, foreign))
             if attributed:
                 credits.append(self.hosts.url(donor))
         content = Content(self.spoken(page), self.title(page), paragraphs, credits=credits)
-        return content, Quilt(sources, foreign, attributed)
+        return content, Quilt(sources, attributed)
 
-    def _choose_donors(self, page: int, count: int) -> tuple[list[int], bool]:
+    def _choose_donors(self, page: int, count: int) -> list[tuple[int, bool]]:
+        """Pages to take from, and whether each is of another site; its own site serves where others lack."""
         host, _ = self.place(page)
         rank = int(self.plan.detail[page]) - 1
         if self.plan.kind[page] == Kind.QUILT_SAME_SITE:
             mine = self._donors_on_host(host)
-            return mine[rank * CANDIDATES : (rank + 1) * CANDIDATES].tolist()[:count], False
+            return [(donor, False) for donor in mine[rank * CANDIDATES :][:count].tolist()]
         pool = self.plan.donors[self.plan.hosts.language[host]]
         site = self.hosts.get(host)
-        chosen: list[int] = []
-        own: list[int] = []
+        chosen: list[tuple[int, bool]] = []
         for donor in pool[rank * CANDIDATES : (rank + 1) * CANDIDATES].tolist():
             other = self.hosts.of_page(donor)
-            (own if other.domain == site.domain or other.ip == site.ip else chosen).append(donor)
-        if len(chosen) < 6:  # a web of few sites: take its own pages too, and say so
-            return (chosen + own)[:count], False
-        return chosen[:count], True
+            chosen.append((donor, other.domain != site.domain and other.ip != site.ip))
+        foreign = [pair for pair in chosen if pair[1]]
+        return (foreign if len(foreign) >= 6 else sorted(chosen, key=lambda pair: not pair[1]))[:count]
 
     def patch_fraction(self, content: Content, page: int, quilt: Quilt) -> float:
         """The share of the page's grams that its sources have."""
         mine = grams(words_of(visible(content, self.hosts.of_page(page), self.links(page))))
         theirs: set[tuple[str, ...]] = set()
-        for donor, _ in quilt.sources:
+        for donor, _, _ in quilt.sources:
             theirs |= grams(words_of(visible(self.own(donor), self.hosts.of_page(donor), self.links(donor))))
         return len(mine & theirs) / len(mine)
 
@@ -179,8 +181,8 @@ class Writer:
 
     def _make_pool(self, number: int) -> list[str]:
         size = self.plan.spam[number][1]
-        rngs = (generator(self.seed, Stream.POOL, number << 20 | at) for at in range(size))
-        return [max(draw_text(rng, "en", 60).sentence_list(), key=len) for rng in rngs]
+        keys = (mix(self.seed, Stream.POOL, number << 20 | at) for at in range(size))
+        return [max(draw_text(key, "en", 60).sentence_list(), key=len) for key in keys]
 
     def spam(self, page: int) -> Content:
         """Popular sentences in random order."""
@@ -210,7 +212,7 @@ class Writer:
         chunk = int(self.plan.detail[page]) % self.plan.viral_chunks
         content = self.own(page, 420)
         content.paragraphs.insert(
-            0, " ".join(draw_text(generator(self.seed, Stream.VIRAL, chunk), "en", 34).sentence_list())
+            0, " ".join(draw_text(mix(self.seed, Stream.VIRAL, chunk), "en", 34).sentence_list())
         )
         content.copied = 1
         return content
@@ -231,7 +233,7 @@ class Writer:
         return content
 
     def _other(self, page: int, words: int) -> Text:
-        return draw_text(generator(self.seed, Stream.OTHER, page), self.spoken(page), words)
+        return draw_text(mix(self.seed, Stream.OTHER, page), self.spoken(page), words)
 
     # Mirrors
 
@@ -240,12 +242,12 @@ class Writer:
         host, at = self.place(page)
         what = self.plan.mirror_units[self.plan.hosts.unit[host]][2]
         source = self.plan.hosts.start[host - 1] + at
-        if (
-            what in ("machine-names", "same-cms")
-            or (what == "4" and at % 2)
-            or (what == "renamed" and not at)
-        ):
+        if what in ("machine-names", "same-cms") or (what == "4" and at % 2):
             return self.own(page), page, False
+        if what == "renamed" and not at:  # an entry page that shares nothing with the other
+            content = self.own(page)
+            content.bare = True
+            return content, page, False
         content = self.own(source)
         content.origin = source
         if what == "3" and at % 4:

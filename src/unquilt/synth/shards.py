@@ -11,11 +11,21 @@ from unquilt.synth.pages import Page, Pages
 from unquilt.synth.params import SynthParams
 from unquilt.synth.plan import make_plan, shard_pages
 from unquilt.synth.truth import Rows
-from unquilt.synth.warc import HALF, date_of, digest_of, http_message, record_id, response, revisit, warcinfo
+from unquilt.synth.warc import (
+    HALF,
+    date_of,
+    digest_of,
+    http_date,
+    http_message,
+    record_id,
+    response,
+    revisit,
+    warcinfo,
+)
 
 _GIF = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 _SERVERS = (
-    "Date: Fri, 01 Mar 2024 00:00:00 GMT\r\n",
+    "",
     "X-Powered-By: PHP/5.2.6\r\n",
     "Vary: Accept-Encoding\r\n",
 )
@@ -58,7 +68,7 @@ def write_shard(
 
 def _records(params: SynthParams, number: int, page: Page) -> list[bytes]:
     draw = mix(params.seed, Stream.EXTRA, number)
-    headers = f"Content-Type: {page.media_type}\r\n{_SERVERS[draw % 3]}"
+    headers = f"Date: {http_date(page.second)}\r\nContent-Type: {page.media_type}\r\n{_SERVERS[draw % 3]}"
     digest, date = digest_of(page.body), date_of(page.second)
     message = http_message("200 OK", headers, page.body)
     name = record_id(params.seed, 1, number)

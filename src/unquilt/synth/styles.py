@@ -45,7 +45,7 @@ _PARAGRAPHS = (
 )
 _STATEMENTS = (
     "var {a}={n};",
-    'document.write("<{a}>");',
+    "document.write('<img src=\"/{a}.gif\">');",
     "if({a}.{b}){{{a}({n},{m});}}",
     "for(var i=0;i<{n};i++){{{a}[i]={b}-i;}}",
     "function {a}({b},c){{return {b}*c+{n};}}",
@@ -60,16 +60,26 @@ _STATEMENTS = (
     "var {b}=/^{a}[^;]*$/;",
 )
 _RULES = (
-    "{a}{{margin:{n}px}}",
+    ".{a}{{margin:{n}px}}",
     "#{a} .{b}{{color:#{n}{n}{n}}}",
-    "{a}, {b} {{ padding: {n}px {m}px; }}",
-    ".{a}>{b}:hover{{border:{n}px solid}}",
+    "#{a}, .{b} {{ padding: {n}px {m}px; }}",
+    ".{a}>a:hover{{border:{n}px solid}}",
     "@import url('{a}.css');",
-    "{a}{{background:url({b}.gif) no-repeat -{n}px {m}%}}",
+    "#{a}{{background:url({b}.gif) no-repeat -{n}px {m}%}}",
     "/* --- {a} --- */",
-    "{a} {b}\n{{\n\tfloat: left;\n}}",
-    "*html {a}{{width:{n}%!important}}",
+    ".{a} li\n{{\n\tfloat: left;\n}}",
+    "* html .{a}{{width:{n}%!important}}",
 )
+_NAMES = (
+    "nav menu header footer sidebar content main wrapper banner logo search login counter tracker "
+    "popup slide image button panel box column widget archive comments gallery news print share form cart"
+)
+_METAS = {
+    "generator": ("WordPress 2.7.1", "Joomla! 1.5", "Microsoft FrontPage 4.0", "Drupal 6", "MediaWiki 1.15"),
+    "robots": ("index,follow", "all", "noarchive"),
+    "author": ("webmaster", "admin", "Editorial Team"),
+    "date": ("2003-11-20", "2007-05-11", "2009-02-01"),
+}
 _CASED = re.compile(r"</?[a-z][a-z0-9]*")
 _QUOTED = re.compile(r'="(\w+)"')
 
@@ -93,7 +103,8 @@ class Style:
 
 
 def _fill(rng: random.Random, patterns: tuple[str, ...], count: int, sep: str) -> str:
-    names = [f"{rng.choice('abcdefghkmpqrstvxyz')}{rng.randrange(9999)}" for _ in range(8)]
+    names = rng.sample(_NAMES.split(), 6)
+    names += [names[0] + names[1].title(), f"{names[2]}{rng.randrange(1, 30)}"]
     return sep.join(
         rng.choice(patterns).format(
             a=rng.choice(names), b=rng.choice(names), n=rng.randrange(9), m=rng.randrange(99)
@@ -118,10 +129,7 @@ def _head(rng: random.Random, look: str, rich: int) -> tuple[str, str, str]:
         _DOCTYPES.get(look, "<!DOCTYPE html>\n")
         + '<html>\n<head>\n<meta http-equiv="Content-Type" content="text/html; charset='
     )
-    metas = [
-        f'<meta name="{name}" content="{rng.randrange(999)}" />'
-        for name in ("generator", "robots", "author", "date")
-    ]
+    metas = [f'<meta name="{name}" content="{rng.choice(values)}" />' for name, values in _METAS.items()]
     before = '">\n' + rng.choice(("", "\n", "  ")).join(rng.sample(metas, rng.randrange(0, 4))) + "<title>"
     statements = _fill(rng, _STATEMENTS, rng.randrange(6, 16) + rich, rng.choice(("", "\n")))
     script = f'<script type="text/javascript">\n{statements}\n</script>\n'

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from unquilt.synth.chance import numbers
 from unquilt.synth.words import DRAWS, Language, language
 
 Ints = npt.NDArray[np.int64]
@@ -51,30 +52,47 @@ class Text:
         return [join(tokens[a:b]) for a, b in pairwise(begins)]
 
 
-def draw_text(rng: np.random.Generator, code: str, words: int | None = None) -> Text:
-    """Fresh text in one language; about as many words as asked, or as a typical page has."""
+def draw_text(key: int, code: str, words: int | None = None) -> Text:
+    """The text of a key in one language; about as many words as asked, or as a typical page has."""
     known = language(code)
-    least, most = known.words
     if words is None:
-        shape = float(rng.random())
+        least, most = known.words
+        shape = (key >> 40) / 2.0**24
         words = least + int((most - least) * shape * shape)
     low, high = known.sentence
     count = max(1, 2 * words // (low + high))
-    lengths = rng.integers(low, high + 1, count)
+    lengths, offsets, asking, steps = numbers(key, 0, 4 * count).reshape(4, count)
+    lengths = low + lengths % (high - low + 1)
     sentences = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(lengths, out=sentences[1:])
-    ranks = known.rank_of_draw[rng.integers(0, DRAWS, int(sentences[-1]))]
-    offsets = rng.integers(2, high - 2, count)
+    ranks = _draw_words(numbers(key, 4 * count, 4 * count + int(sentences[-1])), known, sentences)
+    offsets = 2 + offsets % (high - 4)
     commas = (sentences[:-1] + offsets)[offsets + 2 < lengths]
-    questions = np.flatnonzero(rng.random(count) < 0.07)
+    commas = commas[ranks[commas] >= known.little]
+    questions = np.flatnonzero(asking % 100 < 7)
     paragraphs, at = [0], 0
-    for step in rng.integers(2, 6, count).tolist():
-        at += step
+    for step in steps.tolist():
+        at += 2 + step % 4
         if at >= count:
             break
         paragraphs.append(at)
     paragraphs.append(count)
     return Text(known, ranks, sentences, paragraphs, commas, questions)
+
+
+def _draw_words(drawn: Ints, known: Language, sentences: Ints) -> npt.NDArray[np.int32]:
+    """Words by rank. A little word neither follows another ("of to") nor ends a sentence."""
+    ranks: npt.NDArray[np.int32] = known.rank_of_draw[drawn & (DRAWS - 1)]
+    little = ranks < known.little
+    wrong = little.copy()
+    wrong[0] = False
+    wrong[1:] &= little[:-1]
+    ends = sentences[1:] - 1
+    wrong[ends] = little[ends]
+    at = np.flatnonzero(wrong)
+    # The same draw serves again: of its 31 bits the first choice used 18.
+    ranks[at] = known.rank_of_draw[known.long_draw + (drawn[at] >> 1) % (DRAWS - known.long_draw)]
+    return ranks
 
 
 def change_words(text: Text, at: Ints, rng: np.random.Generator) -> Text:

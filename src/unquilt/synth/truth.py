@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from unquilt.synth.hosts import Host, Hosts
 from unquilt.synth.plan import Kind, Plan
 
+_SOURCE = pa.struct([("url", pa.string()), ("sentences", pa.int32()), ("foreign", pa.bool_())])
 SCHEMAS: dict[str, pa.Schema] = {
     "pages": pa.schema(
         [
@@ -29,7 +30,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "quilts": pa.schema(
         [
             ("url", pa.string()),
-            ("sources", pa.list_(pa.struct([("url", pa.string()), ("sentences", pa.int32())]))),
+            ("sources", pa.list_(_SOURCE)),
             ("foreign", pa.bool_()),
             ("attributed", pa.bool_()),
             ("patch_fraction", pa.float64()),
@@ -37,7 +38,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     ),
     "templates": pa.schema([("family", pa.int64()), ("url", pa.string()), ("kind", pa.string())]),
     "chunks": pa.schema([("sha1", pa.string()), ("url", pa.string()), ("kind", pa.string())]),
-    "traps": pa.schema([("url", pa.string())]),
+    "traps": pa.schema([("url", pa.string()), ("components", pa.int32())]),
     "mirrors": pa.schema(
         [("host_a", pa.string()), ("host_b", pa.string()), ("level", pa.string()), ("trap", pa.string())]
     ),
@@ -82,7 +83,7 @@ class Rows:
         self._add("chunks", sha1, url, kind)
 
     def trap(self, url: str) -> None:
-        self._add("traps", url)
+        self._add("traps", url, url.count("/") - 3)
 
     def write(self, folder: Path, shard: int) -> None:
         """Leave the rows where ``join_tables`` finds them."""

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import zlib
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 from unquilt.synth.chance import mix
 
@@ -17,6 +18,11 @@ HALF = 5 * 86_400  # seconds: originals are crawled in the first half, copies in
 def date_of(second: int) -> str:
     """The time of a capture."""
     return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def http_date(second: int) -> str:
+    """The same time as a server writes it."""
+    return format_datetime(_EPOCH + timedelta(seconds=second), usegmt=True)
 
 
 def record_id(*parts: int) -> str:

@@ -1,0 +1,202 @@
+"""Captures to rows of the corpus: everything that needs a page's raw bytes is computed here, in one pass."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha1
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from unquilt.ingest.capture import Capture, Skip
+from unquilt.ingest.charset import to_utf8
+from unquilt.ingest.html import Parsed, fold_text, parse_html
+from unquilt.ingest.http import HTML_TYPES
+from unquilt.ingest.sites import domains_of, host_of
+from unquilt.kernels.chunks import paragraph_cuts
+from unquilt.kernels.noise import cell_permutations, noise_fingerprint
+from unquilt.kernels.words import hash_words_column
+from unquilt.schema import PAGES, SHA1_BYTES, STYLE_CELLS, sha1 as sha1_type
+
+STYLE_GRAM = 32
+_IP = re.compile(r"[0-9A-Fa-f.:]{2,45}")
+_FULL_BYTES = 32 << 20  # of pages, before their rows are written: what a worker holds at a time
+_FULL_ROWS = 8192
+
+SETTINGS = {
+    "words": "runs of letters, digits and marks, case folded; one character a word in scripts without spaces",
+    "chunks": "p",
+    "style": f"noise n={STYLE_GRAM} m={STYLE_CELLS}",
+}
+"""How words, chunks and styles are made: a corpus made otherwise cannot be compared with this one."""
+
+
+class PageRows:
+    """Rows of the pages table, collected one capture at a time and taken as a table when there are enough."""
+
+    def __init__(self, seed: int) -> None:
+        self._shifts, self._masks = cell_permutations(seed, STYLE_CELLS)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._texts: list[bytes] = []
+        self._chunks: list[bytes] = []
+        self._chunk_counts: list[int] = []
+        self._styles: list[bytes | None] = []
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._bytes >= _FULL_BYTES or len(self._rows) >= _FULL_ROWS
+
+    def add(self, capture: Capture) -> Skip | None:
+        """Take in a capture; a ``Skip`` if it cannot be a page."""
+        url = _clean(capture.url)
+        host = host_of(url)
+        if not host:
+            return Skip(capture.source, capture.offset, "bad-url", url)
+        body = capture.body
+        is_html = capture.media_type in HTML_TYPES
+        if capture.is_text_only:
+            parsed, charset, digest = Parsed(text=body), "utf-8", None
+            self._add_chunks(body, None, [])
+        else:
+            utf8, charset = to_utf8(body, capture.charset)
+            parsed = _parse(utf8, url, capture.media_type, is_html=is_html)
+            digest = sha1(body).digest()
+            self._add_chunks(
+                body, digest, paragraph_cuts(np.frombuffer(body, np.uint8)).tolist() if is_html else []
+            )
+        self._styles.append(self._style(utf8) if is_html and not capture.is_text_only else None)
+        self._texts.append(parsed.text)
+        self._bytes += len(body)
+        self._rows.append(
+            (
+                url,
+                host,
+                capture.ip if _IP.fullmatch(capture.ip) else None,
+                capture.time,
+                capture.status,
+                _clean(capture.media_type),
+                charset,
+                parsed.title,
+                len(body),
+                digest,
+                parsed.links,
+                parsed.canonical,
+                parsed.generator,
+                _clean(capture.source),
+                capture.offset,
+            )
+        )
+        return None
+
+    def _style(self, utf8: bytes) -> bytes:
+        source = np.frombuffer(utf8, np.uint8)
+        return noise_fingerprint(source, STYLE_GRAM, STYLE_CELLS, self._shifts, self._masks).tobytes()
+
+    def _add_chunks(self, body: bytes, digest: bytes | None, cuts: list[int]) -> None:
+        """The SHA-1 of each piece between cuts; of a page without cuts it is that of the whole."""
+        if cuts and cuts[0] == 0:
+            del cuts[0]
+        if cuts:
+            view = memoryview(body)
+            bounds = pairwise([0, *cuts, len(body)])
+            self._chunks += [sha1(view[begin:end]).digest() for begin, end in bounds]
+        elif digest:
+            self._chunks.append(digest)
+        self._chunk_counts.append(len(cuts) + 1 if digest else -1)
+
+    def take(self, first_page: int) -> pa.Table:
+        """The rows so far as a table, numbered from ``first_page``; afterwards there are none."""
+        n = len(self._rows)
+        columns = list(zip(*self._rows, strict=True)) if n else [()] * 15
+        (url, host, ip, time, status, media_type, charset, title, size, digest, links, canonical, generator,
+         source, offset) = columns  # fmt: skip
+        hosts = pa.array(host, pa.string())
+        texts = pa.array(self._texts, pa.string())
+        made: dict[str, Any] = {
+            "page": pa.array(np.arange(first_page, first_page + n)),
+            "url": url,
+            "host": hosts,
+            "domain": domains_of(hosts),
+            "ip": ip,
+            "time": pa.array(time, pa.int64()).cast(PAGES.field("time").type),
+            "status": status,
+            "media_type": media_type,
+            "charset": charset,
+            "title": title,
+            "text": texts,
+            "words": _count_words(texts),
+            "bytes": size,
+            "file_sha1": digest,
+            "chunk_sha1s": _lists_of_sha1s(self._chunk_counts, self._chunks),
+            "style": self._styles,
+            "links": links,
+            "canonical": canonical,
+            "generator": generator,
+            "source": source,
+            "offset": offset,
+        }
+        self._begin()
+        return pa.table(
+            [
+                made[field.name]
+                if isinstance(made[field.name], pa.Array)
+                else pa.array(made[field.name], field.type)
+                for field in PAGES
+            ],
+            schema=PAGES,
+        )
+
+
+def url_rows(urls: pa.Table, source: str, first_page: int) -> pa.Table:
+    """Rows of the pages table for a list of URLs: they have no content."""
+    n = len(urls)
+    host = urls["host"].combine_chunks()
+    known = {
+        "page": pa.array(np.arange(first_page, first_page + n)),
+        "url": urls["url"],
+        "host": host,
+        "domain": domains_of(host),
+        "source": pa.repeat(pa.scalar(source), n),
+        "offset": urls["offset"],
+    }
+    return pa.table([known.get(field.name, pa.nulls(n, field.type)) for field in PAGES], schema=PAGES)
+
+
+def _parse(utf8: bytes, url: str, media_type: str, *, is_html: bool) -> Parsed:
+    if is_html:
+        return parse_html(utf8, url)
+    if media_type.endswith("xml"):
+        # To an HTML parser, the marks of a CDATA section begin a comment.
+        return parse_html(utf8.replace(b"<![CDATA[", b" ").replace(b"]]>", b" "), url)
+    return Parsed(text=fold_text(utf8.decode("utf-8", "replace")))
+
+
+def _clean(text: str) -> str:
+    """Text that can be written as UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _count_words(texts: pa.Array) -> pa.Array:
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[: len(texts) + 1] if len(texts) else np.zeros(1, np.int32)
+    content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
+    _, begins = hash_words_column(content, bounds)
+    return pa.array(np.diff(begins).astype(np.int32))
+
+
+def _lists_of_sha1s(counts: list[int], digests: list[bytes]) -> pa.Array:
+    """Lists of so many digests each, in order; -1 is null."""
+    lengths: npt.NDArray[np.int64] = np.array(counts, np.int64)
+    offsets = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
+    data = pa.py_buffer(b"".join(digests))
+    values = pa.Array.from_buffers(sha1_type, data.size // SHA1_BYTES, [None, data])
+    nulls = pa.array(lengths < 0) if (lengths < 0).any() else None
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=pa.list_(sha1_type), mask=nulls)
