@@ -1,3 +1,49 @@
 """unquilt: what in a web crawl is copied, from where, and why."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from unquilt.corpus import Corpus, Part
+    from unquilt.engines.local import LocalEngine
+    from unquilt.errors import UnquiltError
+    from unquilt.info import Info, describe
+    from unquilt.ingest.params import IngestParams
+    from unquilt.ingest.run import Ingested, ingest_crawl
+    from unquilt.report.page import write_report
+    from unquilt.result import Result, load_result
+    from unquilt.synth import SynthParams, SynthSummary, write_synth
+
+_HOMES = {
+    "Corpus": "corpus",
+    "Info": "info",
+    "IngestParams": "ingest.params",
+    "Ingested": "ingest.run",
+    "LocalEngine": "engines.local",
+    "Part": "corpus",
+    "Result": "result",
+    "SynthParams": "synth",
+    "SynthSummary": "synth",
+    "UnquiltError": "errors",
+    "describe": "info",
+    "ingest_crawl": "ingest.run",
+    "load_result": "result",
+    "write_report": "report.page",
+    "write_synth": "synth",
+}
+
+__all__ = [
+    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "Result", "SynthParams",
+    "SynthSummary", "UnquiltError", "describe", "ingest_crawl", "load_result", "write_report", "write_synth",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line's --help needs none of them."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unquilt' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"unquilt.{_HOMES[name]}"), name)

@@ -43,7 +43,8 @@ def describe(corpus: Corpus, *, top: int = 10) -> Info:
         open_pages(corpus, database)
         totals = database.execute(
             "SELECT count(*), count(DISTINCT host), count(DISTINCT domain), count(DISTINCT ip), "
-            "coalesce(sum(words), 0)::BIGINT, coalesce(sum(bytes), 0)::BIGINT, min(time)::VARCHAR, max(time)::VARCHAR FROM pages"
+            "coalesce(sum(words), 0)::BIGINT, coalesce(sum(bytes), 0)::BIGINT, "
+            "min(time)::VARCHAR, max(time)::VARCHAR FROM pages"
         ).fetchone()
         assert totals is not None
         pages, hosts, domains, ips, words, size, first, last = totals

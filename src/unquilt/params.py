@@ -44,7 +44,17 @@ class Knob:
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
-_SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SIZES = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "KI": 2**10,
+    "MI": 2**20,
+    "GI": 2**30,
+    "TI": 2**40,
+}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?(?:YTES?)?", re.IGNORECASE)
 
 
@@ -74,7 +84,9 @@ def knob(
     unit: str = "",
 ) -> Any:
     """A dataclass field that knows its meaning and range."""
-    return dataclasses.field(default=default, metadata={"knob": Knob(meaning, least, most, tuple(choices), unit)})
+    return dataclasses.field(
+        default=default, metadata={"knob": Knob(meaning, least, most, tuple(choices), unit)}
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,7 @@
 """Every Arrow table unquilt reads or writes, each column with its meaning.
 
-A page's id is ``(part << 32) + row``: it depends on the input and the settings, never on which worker was faster.
+A page's id is ``(part << 32) + row``: it depends on the input and the settings, never on which worker was
+faster.
 """
 
 from __future__ import annotations

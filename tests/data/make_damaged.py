@@ -74,6 +74,9 @@ def archives() -> dict[str, bytes]:
     )
     longer = str(len(response(page(URLS[1]))) + 500)
     shorter = str(len(response(page(URLS[1]))) - 500)
+    no_fields = b"WARC/1.0\r\n\r\n" + response(page(URLS[1])) + b"\r\n\r\n"
+    no_type = b.replace(b"WARC-Type: response\r\n", b"")
+    no_http = record(page(URLS[1]), URLS[1])
     nul = b.replace(b"WARC-IP-Address: 192", b"WARC-IP-Address: \0\0\0")
     dictionary = zstandard.ZstdCompressionDict((a + c)[:3000], dict_type=zstandard.DICT_TYPE_RAWCONTENT)
     plain_zstd = zstandard.ZstdCompressor(level=3)
@@ -114,6 +117,9 @@ def archives() -> dict[str, bytes]:
         "content-length-missing.warc": a + whole(URLS[1], length=None) + c,
         "content-length-not-a-number.warc.gz": first + gzip_member(whole(URLS[1], length="-1")) + third,
         "target-uri-missing.warc.gz": first + gzip_member(record(response(page(URLS[1])), None)) + third,
+        "fields-missing.warc.gz": first + gzip_member(no_fields) + third,
+        "type-missing.warc.gz": first + gzip_member(no_type) + third,
+        "http-header-missing.warc.gz": first + gzip_member(no_http) + third,
         "nul-in-header.warc.gz": first + gzip_member(nul) + third,
         "no-end-of-header.warc.gz": first + gzip_member(b"WARC/1.0\r\nX: " + b"x" * 80000) + third,
     }

@@ -35,7 +35,11 @@ def command(corpus: str, top: int, as_json: bool) -> None:
         ("parts", info.parts),
         ("digest", info.digest[:16]),
     ]
-    show_table(f"{corpus}", ["", ""], [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in facts])
+    show_table(
+        f"{corpus}",
+        ["", ""],
+        [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in facts],
+    )
     for title, counts in (
         ("Charsets", info.charsets),
         ("Media types", info.media_types),

@@ -16,24 +16,26 @@ if TYPE_CHECKING:
 
 @click.command("ingest")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--out", required=True, metavar="CORPUS", help="The corpus: a folder to make, or one to add to.")
+@click.option(
+    "-o", "--out", required=True, metavar="CORPUS", help="The corpus: a folder to make, or one to add to."
+)
 @options_of(IngestParams)
 @engine_options
 @output_options
 def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Read a crawl into a corpus.
 
-    INPUT is a file, a folder or a pattern: WARC, ARC and WET (gzip, Zstandard or plain), WACZ, HTML files, JSONL,
-    Parquet, or a list of URLs; - reads paths from standard input. The kind is told by the content.
+    INPUT is a file, a folder or a pattern: WARC, ARC and WET (gzip, Zstandard or plain), WACZ, HTML files,
+    JSONL, Parquet, or a list of URLs; - reads paths from standard input. The kind is told by the content.
 
     Stopped at any moment, the same command goes on where it was. Files that are already in the corpus are not
     read again; others are added.
     """
-    from unquilt.ingest.run import ingest
+    from unquilt.ingest.run import ingest_crawl
 
     params = params_from(IngestParams, options)
     with make_engine(options, quiet=quiet or as_json) as engine:
-        done = ingest(inputs, out, params, engine=engine)
+        done = ingest_crawl(inputs, out, params, engine=engine)
     if as_json:
         show_json(summary(done))
     else:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import click
 
-from unquilt.params import Knob, Params, parse_size, show_size
+from unquilt.params import Knob, Params, parse_size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SomeParams = TypeVar("SomeParams", bound=Params)
@@ -55,26 +55,29 @@ def _option(field: dataclasses.Field[Any], known: Knob, hint: Any) -> Callable[[
 
 def params_from(params: type[SomeParams], given: dict[str, Any]) -> SomeParams:
     """The settings among the options of a command, which they are taken out of."""
-    return params(**{field.name: given.pop(field.name) for field in dataclasses.fields(params) if field.name in given})
+    return params(
+        **{field.name: given.pop(field.name) for field in dataclasses.fields(params) if field.name in given}
+    )
 
 
 def engine_options(command: Command) -> Command:
     """Where and with how much a job runs."""
-    for option in (
-        click.option("--memory", type=Size(), help="Memory for all processes together, as 4GB.  [default: 70 % of what is free]"),
-        click.option("--workers", type=int, help="Worker processes.  [default: one a processor]"),
-        click.option(
-            "--engine", type=click.Choice(["local"]), default="local", help="Where the steps run.  [default: local]"
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    memory = "Memory for all processes together, as 4GB.  [default: 70 % of what is free]"
+    command = click.option("--memory", type=Size(), help=memory)(command)
+    command = click.option("--workers", type=int, help="Worker processes.  [default: one a processor]")(
+        command
+    )
+    engines = click.Choice(["local"])
+    where = "Where the steps run.  [default: local]"
+    return click.option("--engine", type=engines, default="local", help=where)(command)
 
 
 def output_options(command: Command) -> Command:
     """How a command speaks."""
     command = click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")(command)
-    return click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")(
+        command
+    )
 
 
 def make_engine(given: dict[str, Any], *, quiet: bool) -> Any:
@@ -86,6 +89,3 @@ def make_engine(given: dict[str, Any], *, quiet: bool) -> Any:
     return LocalEngine(
         workers=given.pop("workers"), memory=given.pop("memory"), progress=for_stream(quiet=quiet)
     )
-
-
-__all__ = ["Size", "engine_options", "make_engine", "options_of", "output_options", "params_from", "show_size"]

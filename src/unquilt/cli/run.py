@@ -15,7 +15,9 @@ from unquilt.ingest.params import IngestParams
 
 @click.command("run")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--out", required=True, metavar="OUT", help="The corpus: a folder to make, or one to add to.")
+@click.option(
+    "-o", "--out", required=True, metavar="OUT", help="The corpus: a folder to make, or one to add to."
+)
 @options_of(IngestParams)
 @engine_options
 @output_options
@@ -28,12 +30,12 @@ def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **opt
 
 
 def run_all(inputs: Sequence[str], out: str, *, as_json: bool, quiet: bool, **options: Any) -> None:
-    from unquilt.ingest.run import ingest
+    from unquilt.ingest.run import ingest_crawl
     from unquilt.report.page import write_report
 
     params = params_from(IngestParams, options)
     with make_engine(options, quiet=quiet or as_json) as engine:
-        done = ingest(inputs, out, params, engine=engine)
+        done = ingest_crawl(inputs, out, params, engine=engine)
     report = write_report(done.corpus, done.corpus.path / "report.html")
     if as_json:
         show_json({"ingest": summary(done), "report": str(report)})

@@ -20,7 +20,9 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
 
     rows = [list(row) for row in rows]
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2))
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2)
+    )
     for i, column in enumerate(columns):
         is_number = all(isinstance(row[i], int | float) for row in rows) and bool(rows)
         table.add_column(column, justify="right" if is_number else "left", overflow="fold")
@@ -35,7 +37,13 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 def text_of(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if isinstance(value, float) else str(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:,.3g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def clean(text: str) -> str:

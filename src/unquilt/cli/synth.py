@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -33,8 +35,6 @@ def command(out: str, workers: int | None, as_json: bool, quiet: bool, **options
         meter.advance(pages - written)
         written = pages
 
-    import time
-
     begun = time.monotonic()
     try:
         done = write_synth(out, params, workers=workers, progress=advance)
@@ -42,8 +42,8 @@ def command(out: str, workers: int | None, as_json: bool, quiet: bool, **options
         meter.finish()
     seconds = time.monotonic() - begun
     if as_json:
-        show_json({"path": str(done.path), "pages": done.pages, "records": done.records, "files": done.files,
-                   "bytes": done.bytes, "truth": done.counts, "left_out": done.left_out, "seconds": round(seconds, 3)})  # fmt: skip
+        known = asdict(done) | {"path": str(done.path), "seconds": round(seconds, 3)}
+        show_json(known)
         return
     show_table(f"{done.path}/truth", ["planted", "rows"], done.counts.items())
     for name, why in done.left_out.items():

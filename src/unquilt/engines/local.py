@@ -175,6 +175,8 @@ class LocalEngine:
         return self._folders
 
     def _run(self, job: _Job) -> Iterator[Any]:
+        if not job.items:
+            return
         meter = self.progress.start(job.name, sum(map(job.weight, job.items)), job.unit)
         try:
             many = self.workers > 1 and len(job.items) > 1

@@ -25,8 +25,8 @@ _LABELS = {
     "utf-8": "utf8 unicode11utf8 unicode20utf8 xunicode20utf8 utf8mb4",
     "utf-16le": "utf16 utf16le unicode csunicode unicodefeff iso10646ucs2 ucs2",
     "utf-16be": "utf16be unicodefffe",
-    "windows-1252": "windows1252 cp1252 xcp1252 ascii usascii ansix341968 iso88591 latin1 l1 cp819 ibm819 csisolatin1"
-    " isoir100",
+    "windows-1252": "windows1252 cp1252 xcp1252 ascii usascii ansix341968 iso88591 latin1 l1 cp819 ibm819"
+    " csisolatin1 isoir100",
     "windows-1250": "windows1250 cp1250 xcp1250",
     "windows-1251": "windows1251 cp1251 xcp1251 win1251",
     "windows-1253": "windows1253 cp1253 xcp1253",
@@ -60,7 +60,8 @@ _LABELS = {
     "euc-jp": "eucjp xeucjp cseucpkdfmtjapanese ujis",
     "shift_jis": "shiftjis sjis xsjis mskanji csshiftjis windows31j ms932 cp932",
     "iso-2022-jp": "iso2022jp csiso2022jp",
-    "euc-kr": "euckr cseuckr korean ksc56011987 ksc56011989 ksc5601 csksc56011987 isoir149 windows949 cp949 uhc",
+    "euc-kr": "euckr cseuckr korean ksc56011987 ksc56011989 ksc5601 csksc56011987 isoir149 windows949 cp949"
+    " uhc",
     "iso-2022-kr": "iso2022kr csiso2022kr",
 }  # fmt: skip
 _NAMES = {label: name for name, labels in _LABELS.items() for label in labels.split()}
@@ -70,8 +71,26 @@ _CODECS = {
     "hz-gb-2312": "hz", "big5": "big5hkscs", "shift_jis": "cp932", "euc-kr": "cp949",
 }  # fmt: skip
 _ESCAPES = {"iso-2022-jp": b"\x1b", "iso-2022-kr": b"\x1b", "hz-gb-2312": b"~{"}
-_DETECTED = ["cp1252", "big5hkscs", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
-             "cp866", "cp932", "cp949", "euc_jp", "gb18030", "iso8859_2", "iso8859_5", "koi8_r"]  # fmt: skip
+_DETECTED = [
+    "big5hkscs",
+    "cp1250",
+    "cp1251",
+    "cp1252",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp866",
+    "cp874",
+    "cp932",
+    "cp949",
+    "euc_jp",
+    "gb18030",
+    "iso8859_2",
+    "iso8859_5",
+    "koi8_r",
+]
 # What is not ASCII in languages with Latin letters, whose charsets differ in few places; the commonest first.
 _ALPHABETS = {
     "windows-1252": "éèàêçùâîôûëïœ äöüß áéíóúñü¿¡ºª ãõáéíóúâêôçà àèéìòù åäöé æøåé áéíóúýþðæö",
@@ -93,8 +112,8 @@ def charset_of(label: str) -> str:
 def to_utf8(body: bytes, declared: str = "") -> tuple[bytes, str]:
     """The page in UTF-8 without a byte order mark, and the charset it was read with.
 
-    In order: a byte order mark, the HTTP header's charset (``declared``), the page's own meta tag, detection. A
-    declaration that the bytes contradict is passed over, and bytes that are valid UTF-8 are UTF-8.
+    In order: a byte order mark, the HTTP header's charset (``declared``), the page's own meta tag, detection.
+    A declaration that the bytes contradict is passed over, and bytes that are valid UTF-8 are UTF-8.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):

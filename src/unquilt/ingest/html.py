@@ -15,15 +15,17 @@ from unquilt.kernels.markup import HAS_BASE, HAS_LINKS, HAS_META, HAS_TITLE, fol
 MAX_LINK = 2048  # longer ones are data, not addresses
 MAX_LINKS = 50_000
 MAX_TITLE = 1000
+_SPACE = " \t\n\f\r"
 
 # Addresses that need no working out: all that urljoin does is put something in front of them. No empty or dotted
 # folders but "../" at the beginning, no scheme but http(s), nothing urljoin would drop.
 _SAFE = r"[\w!$%&'()*+,=@~-]+"
 _PATH = rf"{_SAFE}(?:[./]{_SAFE})*/?"
 _QUERY = rf"(?:\?(?:{_SAFE}|[./:;?])+)?"
-_HOST = r"https?://[a-zA-Z0-9.-]+(?::[0-9]+)?"
+_HOST = r"s?://[a-zA-Z0-9.-]+(?::[0-9]+)?"
 _PLAIN = re.compile(
-    rf"(?:((?:\.\./)*){_PATH}{_QUERY}|(/)(?:{_PATH})?{_QUERY}|{_HOST}(?:/(?:{_PATH})?{_QUERY})?)", re.ASCII
+    rf"(?:((?:\.\./)*){_PATH}{_QUERY}|(/)(?:{_PATH})?{_QUERY}|(http){_HOST}(?:/(?:{_PATH})?{_QUERY})?)",
+    re.ASCII,
 )
 
 
@@ -83,7 +85,7 @@ def _links(root: LexborNode, base: str) -> list[str]:
 
 def join_all(base: str, hrefs: list[str]) -> list[str]:
     """Each href as seen from base, once; those that are not http(s) or cannot be read are left out."""
-    fronts = {_ABSOLUTE: ""}
+    fronts = {"http": "http"}  # what replaces the lead of a plain address
     found: dict[str, None] = {}
     for href in hrefs:
         lead = _lead(href)
@@ -93,11 +95,28 @@ def join_all(base: str, hrefs: list[str]) -> list[str]:
         front = fronts.get(lead)
         if front is None:
             front = fronts[lead] = _join(base, lead + "x")[:-1]
-        if front or lead is _ABSOLUTE:
+        if front:
             found[front + href[len(lead) :]] = None
     found.pop("", None)
     return list(found)
 
 
 @lru_cache(maxsize=65536)
-def _lead(href: str) -> tuple[str, int] | None:
+def _lead(href: str) -> str | None:
+    """What a plain address begins with: nothing, "../" some times, "/" or "http"; None if it is not plain."""
+    plain = _PLAIN.fullmatch(href)
+    return plain[plain.lastindex or 1] if plain else None
+
+
+@lru_cache(maxsize=65536)
+def _join(base: str, href: str) -> str:
+    """href as seen from base, without fragment; "" if it is not http(s) or cannot be read."""
+    href = href.strip(_SPACE)
+    if not href:
+        return ""
+    try:
+        joined = urljoin(base, href).partition("#")[0]
+        parts = urlsplit(joined)
+    except ValueError:
+        return ""
+    return joined if parts.scheme in ("http", "https") and parts.netloc else ""

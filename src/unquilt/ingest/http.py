@@ -128,18 +128,14 @@ def status_of(head: bytes) -> int | None:
 
 def header_end(data: bytes, begin: int, end: int) -> tuple[int, int]:
     """Where a header that begins at ``begin`` ends, and where what follows its empty line begins."""
-    line = data.find(b"\n", begin, end)
-    if line < 0:
+    # Some servers mix line ends: the empty line is the first of either kind.
+    stop, size = data.find(b"\n\r\n", begin, end), 3
+    bare = data.find(b"\n\n", begin, stop + 1 if stop >= 0 else end)
+    if bare >= 0:
+        stop, size = bare, 2
+    if stop < 0:
         return end, end
-    is_bare = line == begin or data[line - 1] != 13
-    # Some servers mix line ends: the empty line is then the first of either kind.
-    found = data.find(b"\n\n" if is_bare else b"\r\n\r\n", begin, end)
-    other = data.find(b"\n\r\n" if is_bare else b"\n\n", begin, found if found >= 0 else end)
-    if other >= 0:
-        return other, other + (3 if is_bare else 2)
-    if found < 0:
-        return end, end
-    return found, found + (2 if is_bare else 4)
+    return stop - (stop > begin and data[stop - 1] == 13), stop + size
 
 
 @lru_cache(maxsize=1024)

@@ -134,7 +134,7 @@ class Window:
         return self._base + self.pos
 
     def has(self, size: int) -> bool:
-        """Whether there are ``size`` bytes at ``pos``; they are now in ``data``, and ``pos`` may have moved."""
+        """Whether there are ``size`` bytes at ``pos``; they are then in ``data``; ``pos`` may have moved."""
         have = len(self.data) - self.pos
         if have >= size or self.source is None:
             return have >= size

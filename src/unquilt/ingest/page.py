@@ -19,7 +19,8 @@ from unquilt.ingest.sites import domains_of, host_of
 from unquilt.kernels.chunks import paragraph_cuts
 from unquilt.kernels.noise import cell_permutations, noise_fingerprint
 from unquilt.kernels.words import hash_words_column
-from unquilt.schema import PAGES, SHA1_BYTES, STYLE_CELLS, sha1 as sha1_type
+from unquilt.schema import PAGES, SHA1_BYTES, STYLE_CELLS
+from unquilt.schema import sha1 as sha1_type
 
 STYLE_GRAM = 32
 _IP = re.compile(r"[0-9A-Fa-f.:]{2,45}")

@@ -39,7 +39,7 @@ class Ingested:
     seconds: float
 
 
-def ingest(
+def ingest_crawl(
     inputs: Sequence[str],
     out: str | Path,
     params: IngestParams = IngestParams(),  # noqa: B008  frozen

@@ -39,7 +39,8 @@ _NOT_BLANK = re.compile(rb"[^\r\n]")
 # Where a record begins; each with a fixed first part, which makes them fast to search for.
 _NEXT_WARC = re.compile(rb"WARC/\d+\.\d+\r?\n[A-Za-z-]+[ \t]*:")
 _NEXT_ARC = re.compile(
-    rb"\n(?=(?:https?|ftp|dns|filedesc):[^\r\n]{0,3000} [0-9A-Fa-f.:-]+ \d{12,17} [^\r\n]{0,500} ?\d{1,18}\r?\n)"
+    rb"\n(?=(?:https?|ftp|dns|filedesc):[^\r\n]{0,3000} [0-9A-Fa-f.:-]+ \d{12,17}"
+    rb" [^\r\n]{0,500} ?\d{1,18}\r?\n)"
 )
 _DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)\d{0,3})?)?)?)?Z?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -92,8 +93,8 @@ def read_warc(
         ) from error
     exact = exact or begin == 0
     try:
-        if begin >= file.size:
-            return Span(file.size, file.size)
+        if begin >= min(file.size, file.size if end is None else end):
+            return Span(min(begin, file.size), min(begin, file.size))
         kind = _kind_of(file.read(0, 16), file.read(begin, 16) if exact else b"", path)
         if kind == "plain":
             return (yield from _read_plain(file, begin, end, pages, exact=exact))
@@ -279,7 +280,7 @@ def _skip_blank(window: Window) -> None:
 
 
 def _is_settled(window: Window, *, is_arc: bool) -> bool:
-    """Whether a record ends here: its end is marked, or after line ends there is another one or a sound end."""
+    """Whether a record ends here: its end is marked, or another one or a sound end follows line ends."""
     if window.source is None and not is_arc and window.data.startswith(b"\r\n\r\n", window.pos):
         return True
     window.has(_MAX_HEADER if is_arc else 64)
@@ -305,7 +306,7 @@ def _read_header(window: Window) -> _Header | _Trouble:
         if not window.data.startswith(b"WARC/", begin):
             break
         stop, after = http.header_end(window.data, begin, end)
-        if after < end or (stop < after):
+        if stop < after:
             return _parse_header(window.data[begin:stop], after - begin)
         if not is_more:
             window.pos = len(window.data)

@@ -229,12 +229,11 @@ def _is_cdata(html: Bytes, at: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _cdata_end(html: Bytes, at: int) -> int:
-    i = at + 11
-    while i < len(html):
-        if html[i] == 62 and html[i - 1] == 93 and html[i - 2] == 93:
-            return i + 1
-        i += 1
-    return i
+    """Where the ``]]>`` of the section that begins at html[at] stands; len(html) if there is none."""
+    for i in range(at + 9, len(html) - 2):
+        if html[i] == 93 and html[i + 1] == 93 and html[i + 2] == 62:
+            return i
+    return len(html)
 
 
 @njit(cache=True, nogil=True)
@@ -508,7 +507,7 @@ def _declaration(html: Bytes, at: int, out: Bytes, size: int, ampersand: int, st
         end = _cdata_end(html, at)
         size = _write_ascii(out, size, b"<svg>")  # elsewhere it would be a comment
         size = _write(out, size, html, at, end)
-        return end, _write_ascii(out, size, b"</svg>")
+        return min(end + 3, len(html)), _write_ascii(out, size, b"]]></svg>")
     return _skip_past(html, at + 2, 62), size
 
 

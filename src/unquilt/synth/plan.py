@@ -121,6 +121,9 @@ def make_plan(params: SynthParams) -> Plan:
     wiki, viral = _wiki_hosts(hosts, budget["reuse"], left_out)
     spam = _spam_hosts(hosts, budget["spam"], left_out)
     _trap_hosts(hosts, budget["traps"], left_out)
+    left_out = {
+        name: why for name, why in left_out.items() if getattr(params, name)
+    }  # nobody misses the rest
     special, special_hosts = hosts.pages, len(hosts.size)
     _general_hosts(hosts, params.pages - special, params.hosts, rng)
     host_of = np.repeat(np.arange(len(hosts.size), dtype=np.int32), hosts.size)
@@ -277,7 +280,7 @@ def _assign_classes(
     rng: np.random.Generator,
 ) -> None:
     """Near-duplicate classes of 2 to 20 pages in one language; one in three on one host that has the room."""
-    wanted = int(plan.params.pages * plan.params.near_duplicates)
+    asked = wanted = int(plan.params.pages * plan.params.near_duplicates)
     waiting = [iter(order[tongue[order] == code].tolist()) for code in range(len(LANGUAGES))]
     leaders = iter(order.tolist())
     while wanted >= 2:
@@ -302,6 +305,8 @@ def _assign_classes(
         plan.detail[members] = len(plan.class_originals)
         plan.class_originals.append(int(members[0]))
         wanted -= len(members)
+    if wanted >= 2:
+        plan.left_out["near_duplicates"] = f"{asked} were asked for; there are pages for {asked - wanted}"
 
 
 def _choose_quilts(plan: Plan, free: Ints, tongue: npt.NDArray[np.int8]) -> Ints:
