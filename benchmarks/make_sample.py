@@ -60,10 +60,9 @@ class Site:
 _CHANGED = "policy.html/ap-license.html"
 _GUIDE = "apf.html ch01.html ch03s03.html"
 _NOTICES = "licences.example"
-_LICENCES = "Apache-2.0 Artistic GFDL-1.3 GPL-1 GPL-2 GPL-3 LGPL-2 LGPL-2.1 LGPL-3"
+_LICENCES = "Apache-2.0 GFDL-1.2 GFDL-1.3 GPL-1 GPL-2 GPL-3 LGPL-2 LGPL-2.1 LGPL-3"
 _POLICY = f"""perl-policy-1.html menu-policy-1.html README.html {_CHANGED} policy.html/ch-archive.html
     policy.html/_sources/ch-archive.rst.txt policy.html/_images/debian-policy-purge.png"""
-_CONTRACT = "social-contract.txt social-contract.1.0.txt social-contract.1.1.txt debian-manifesto"
 
 
 def _docbook(host: str, version: str, suite: str, charset: str = "") -> Site:
@@ -146,7 +145,6 @@ SITES = (
     ),
     Site("doc-base.example", "doc-base", "0.11.1"),
     Site("kernel-handbook.example", "debian-kernel-handbook", "1.0.21"),
-    Site("doc-debian.example", "doc-debian", "11.3+nmu1", "debian", 0, also=_CONTRACT, charset="utf-8"),
     Site("maint-guide.example", "maint-guide", "1.2.53", "maint-guide/html", most=60_000),
     Site("debmake.example", "debmake-doc", "1.17-7", "debmake-doc/html", only="*.en.html", most=60_000),
     # Templates: each of these programs wrote the pages of several packages.

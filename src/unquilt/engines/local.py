@@ -35,6 +35,8 @@ _AHEAD = 4  # items for each worker that may be done before an earlier one is
 _RANGES = 8  # of buckets for each worker, so that they end together
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+_WORKER = "from unquilt.engines.worker import main; main()"
+
 Step = Callable[[Any], Any]
 
 
@@ -289,7 +291,7 @@ class _Worker:
         read_life, self._life = os.pipe()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "unquilt.engines.worker", str(theirs.fileno()), str(read_life)],
+            [sys.executable, "-c", _WORKER, str(theirs.fileno()), str(read_life)],
             pass_fds=(theirs.fileno(), read_life),
             stdin=subprocess.DEVNULL,
             env=environment,

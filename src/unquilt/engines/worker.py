@@ -1,4 +1,4 @@
-"""A worker process of the local engine: ``python -m unquilt.engines.worker``, started and ended by it.
+"""A worker process of the local engine, started and ended by it.
 
 It is a program of its own rather than a fork, so that it neither inherits the threads of the calling program
 nor runs its main module again: scripts and notebooks need no guard around the call.
@@ -71,7 +71,3 @@ def _portable(failure: Failure) -> Failure:
     except Exception:
         failure.error = RuntimeError(f"{type(failure.error).__name__}: {failure.error}")
     return failure
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,11 @@
-"""What an HTTP response says about itself, and its body without transfer and content encodings."""
+"""What the header of a record or a response says, and a body without transfer and content encodings."""
 
 from __future__ import annotations
 
 import re
 import zlib
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 import brotli
@@ -18,6 +19,9 @@ _STEP = 64  # compressed bytes fed at a time where as much as possible is to be 
 _CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _FIELD = re.compile(rb"\n([^\s:]+):([^\n]*)")
 _STATUS_LINE = re.compile(rb"HTTP/\d+(?:\.\d+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
+_DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)\d{0,3})?)?)?)?Z?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _RANGE = re.compile(r"\s*(\d{3})\s*(?:-\s*(\d{3})\s*)?")
 _CHARSET = re.compile(rb";\s*charset\s*=\s*[\"']?([^\s;\"',]+)", re.IGNORECASE)
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+")
@@ -62,6 +66,7 @@ _BINARY = (
     b"MM\0*",
     b"\0asm",
 )
+_BINARY_STARTS = frozenset(magic[:1] for magic in _BINARY)
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: its NUL bytes are text
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 
@@ -126,6 +131,24 @@ def status_of(head: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
+@lru_cache(maxsize=1024)
+def time_of(value: bytes) -> int | None:
+    """Microseconds since 1970 of a WARC date (with fractions, or of less precision) or an ARC date."""
+    text = value.decode("latin-1")
+    try:
+        if len(text) > 16 and text[4] == "-":
+            moment = datetime.fromisoformat(text)
+            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        elif found := _DATE.fullmatch(text):
+            year, month, day, hour, minute, second = (int(part) if part else 0 for part in found.groups())
+            moment = datetime(year, month or 1, day or 1, hour, minute, second, tzinfo=UTC)
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return (moment - _EPOCH) // _MICROSECOND
+
+
 def header_end(data: bytes, begin: int, end: int) -> tuple[int, int]:
     """Where a header that begins at ``begin`` ends, and where what follows its empty line begins."""
     # Some servers mix line ends: the empty line is the first of either kind.
@@ -158,11 +181,11 @@ def has_text(media_type: str) -> bool | None:
 
 def sniff(body: bytes, media_type: str) -> str:
     """The declared media type, or where it does not tell, that of the first bytes; "" if it is not text."""
-    head = body[:1024]
-    if head.startswith(_BINARY):
+    if body[:1] in _BINARY_STARTS and body.startswith(_BINARY):
         return ""
     if has_text(media_type):
         return media_type
+    head = body[:1024]
     if head.startswith(_WIDE):
         head = head.replace(b"\0", b"")[2:]
     elif b"\0" in head:

@@ -22,6 +22,8 @@ _MAX_REREADS = 16  # of one member: wrong lengths in it are not to cost the squa
 _PIECE = 1 << 16
 _LOOK = 1 << 20
 _OVERLAP = 1 << 12
+_BATCH = 1 << 16
+_MAX_BATCH = 1 << 22
 _HEAD = 1 << 12  # what of a member is inflated to see whether it holds a record
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
@@ -33,6 +35,8 @@ _ZSTD_START = re.compile(re.escape(ZSTD_MAGIC))
 _MAX_DICTIONARY = 16 << 20
 
 IsRecord = Callable[[bytes], bool]
+# Inflated members one after the other, and where each begins in the file and in them; the last: where they end.
+Batch = tuple[bytes, list[tuple[int, int]]]
 
 
 class File:
@@ -250,6 +254,30 @@ class Gzip:
 
     def __init__(self, file: File) -> None:
         self._file = file
+        self._no_batch_before = 0
+
+    def batch(self, at: int) -> Batch | None:
+        """Some members from ``at`` on that are small and sound; None if they are not."""
+        if at < self._no_batch_before:
+            return None
+        packed = self._file.read(at, _BATCH)
+        places, total = [(at, 0)], 0
+        found = packed.find(GZIP_MAGIC, 1)
+        while found > 0:
+            total += int.from_bytes(packed[found - 4 : found], "little")
+            if total > _MAX_BATCH:
+                break
+            places.append((at + found, total))
+            found = packed.find(GZIP_MAGIC, found + 1)
+        after, size = places[-1]
+        try:
+            data: bytes = GzipReader(io.BytesIO(packed[: after - at])).read(size + 1) if size else b""
+        except Exception:  # whatever it is, the slower way finds out
+            data = b""
+        if not data or len(data) != size:
+            self._no_batch_before = at + len(packed)
+            return None
+        return data, places
 
     def whole(self, at: int, most: int) -> tuple[bytes, int] | None:
         """A member's inflated bytes and its end; None unless it is sound and at most ``most`` long."""
@@ -346,6 +374,9 @@ class Zstd:
         self._file = file
         dictionary = _dictionary(file)
         self._inflater = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=1 << 27)
+
+    def batch(self, at: int) -> Batch | None:
+        return None
 
     def whole(self, at: int, most: int) -> tuple[bytes, int] | None:
         return None

@@ -174,8 +174,8 @@ def _parse(utf8: bytes, url: str, media_type: str, *, is_html: bool) -> Parsed:
     if is_html:
         return parse_html(utf8, url)
     if media_type.endswith("xml"):
-        # To an HTML parser, the marks of a CDATA section begin a comment.
-        return parse_html(utf8.replace(b"<![CDATA[", b" ").replace(b"]]>", b" "), url)
+        # To an HTML parser, the marks of a CDATA section begin a comment, and a title belongs to the head.
+        return parse_html(b"<body>" + utf8.replace(b"<![CDATA[", b" ").replace(b"]]>", b" "), url)
     return Parsed(text=fold_text(utf8.decode("utf-8", "replace")))
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from unquilt.ingest import http
 from unquilt.ingest.capture import Capture, Passed, Reason, Skip
 from unquilt.ingest.members import (
     GZIP_MAGIC,
+    Batch,
     File,
     Gzip,
     Window,
@@ -42,9 +42,6 @@ _NEXT_ARC = re.compile(
     rb"\n(?=(?:https?|ftp|dns|filedesc):[^\r\n]{0,3000} [0-9A-Fa-f.:-]+ \d{12,17}"
     rb" [^\r\n]{0,500} ?\d{1,18}\r?\n)"
 )
-_DATE = re.compile(r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:T?(\d\d):?(\d\d)(?::?(\d\d)\d{0,3})?)?)?)?Z?")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class Span(NamedTuple):
@@ -129,7 +126,12 @@ def _read_members(
         first = at = members.find(begin, _is_record)
         yield pages.skip_garbage(begin, at)
     most = pages.most + _MAX_HEADER
+    is_usual = True
     while at < file.size and (end is None or at < end):
+        if is_usual and (batch := members.batch(at)):
+            at = yield from pages.of_batch(batch, file.size if end is None else end)
+            is_usual = at == batch[1][-1][0]
+            continue
         inflated = members.whole(at, most)
         if inflated is not None:
             data, after = inflated
@@ -156,9 +158,8 @@ def _read_members(
 
 def _read_plain(file: File, begin: int, end: int | None, pages: _Pages, *, exact: bool) -> Reading:
     if not exact:
-        window = plain_window(
-            file, begin - 1
-        )  # the line break before begin tells whether a line starts there
+        # The line break before begin tells whether a line starts there.
+        window = plain_window(file, begin - 1)
         window.pos += window.has(1)
         window.search(_next_record)
         begin += window.tell() - 1
@@ -216,11 +217,11 @@ def _records(window: Window, most: int, stop: int | None) -> Iterator[_Record | 
     """The records of a window that begin before ``stop``; of a block longer than ``most`` the beginning."""
     told = False
     while True:
-        _skip_blank(window)
+        is_end = not _skip_blank(window)
         at = window.tell()
         if stop is not None and at >= stop:
             return
-        if not window.has(1):
+        if is_end:
             if window.damage and not told:
                 yield _Trouble(at, "truncated", window.damage)
             return
@@ -271,12 +272,14 @@ def _resync(window: Window, at: int, block_at: int, header: _Header, url: bytes)
     return _Trouble(at, "bad-header", f"Content-Length is {header.length}, the record is longer", url)
 
 
-def _skip_blank(window: Window) -> None:
+def _skip_blank(window: Window) -> bool:
+    """Go over line ends; False if nothing follows."""
     while not (found := _NOT_BLANK.search(window.data, window.pos)):
         window.pos = len(window.data)
         if not window.has(1):
-            return
+            return False
     window.pos = found.start()
+    return True
 
 
 def _is_settled(window: Window, *, is_arc: bool) -> bool:
@@ -344,6 +347,17 @@ def _parse_header(head: bytes, size: int) -> _Header:
     return _Header(fields, int(length), size, wrong)
 
 
+def _lone_record(data: bytes, begin: int, end: int) -> _Record | None:
+    """The record that takes up all of [begin, end), if there is one and all is well with it."""
+    if not data.startswith(b"WARC/", begin) or data[end - 4 : end] != b"\r\n\r\n":
+        return None
+    stop, block = http.header_end(data, begin, min(end, begin + _MAX_HEADER))
+    header = _parse_header(data[begin:stop], block - begin)
+    if header.wrong or block + header.length != end - 4:
+        return None
+    return _Record(begin, header.fields, data, block, end - 4, is_whole=True)
+
+
 class _Pages:
     """Makes a capture of a record, or says why not."""
 
@@ -365,6 +379,16 @@ class _Pages:
             else:
                 yield Skip(self.name, at, record.reason, _url(record.url), record.detail)
 
+    def of_batch(self, batch: Batch, end: int) -> Generator[Capture | Skip | Passed, None, int]:
+        """What members that begin before ``end`` hold, up to the first that is more than one sound record."""
+        data, places = batch
+        for (at, begin), (_, stop) in pairwise(places):
+            record = _lone_record(data, begin, stop) if at < end else None
+            if record is None or record.end - record.begin > self.most:
+                return at
+            yield self._judge(record, at)
+        return places[-1][0]
+
     def _judge(self, record: _Record, at: int) -> Capture | Skip | Passed:
         fields = record.fields
         kind = fields[b"warc-type"].lower()
@@ -382,7 +406,7 @@ class _Pages:
         made = self._http(record, url, at) if kind == b"response" else self._document(record, url, at, kind)
         if isinstance(made, Capture):
             made.ip = fields.get(b"warc-ip-address", b"").decode("latin-1")
-            made.time = _time(fields.get(b"warc-date", b""))
+            made.time = http.time_of(fields.get(b"warc-date", b""))
         return made
 
     def _http(self, record: _Record, url: str, at: int) -> Capture | Skip:
@@ -431,7 +455,7 @@ class _Pages:
         page = self._page(record.data[record.begin : record.end], url, at, media_type, charset, None)
         if kind == b"conversion" and isinstance(page, Capture) and page.media_type == "text/plain":
             page.is_text_only = True
-            page.body = _as_utf_8(page.body)
+            page.body = page.body.decode("utf-8", "replace").encode()
         return page
 
     def _page(
@@ -457,29 +481,3 @@ def _url(value: bytes) -> str:
     if value.startswith(b"<"):
         value = value[1:].removesuffix(b">").strip()
     return value.decode("utf-8", "replace")
-
-
-def _as_utf_8(body: bytes) -> bytes:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return body.decode("utf-8", "replace").encode()
-    return body
-
-
-@lru_cache(maxsize=1024)
-def _time(value: bytes) -> int | None:
-    """Microseconds since 1970 of a WARC date (with fractions, or of less precision) or an ARC date."""
-    text = value.decode("latin-1")
-    try:
-        if len(text) > 16 and text[4] == "-":
-            moment = datetime.fromisoformat(text)
-            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        elif found := _DATE.fullmatch(text):
-            year, month, day, hour, minute, second = (int(part) if part else 0 for part in found.groups())
-            moment = datetime(year, month or 1, day or 1, hour, minute, second, tzinfo=UTC)
-        else:
-            return None
-    except (ValueError, OverflowError):
-        return None
-    return (moment - _EPOCH) // _MICROSECOND

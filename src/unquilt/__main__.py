@@ -1,0 +1,5 @@
+"""python -m unquilt"""
+
+from unquilt.cli import main
+
+main()
