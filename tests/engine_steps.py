@@ -24,7 +24,7 @@ def square(number: int) -> int:
 
 
 def multiples(number: int) -> Iterator[Block]:
-    """Pairs (n, number) for the numbers n that item number stands for, in two blocks and one that is empty."""
+    """Pairs (multiple, number) of a thousand multiples, in two blocks and one that is empty."""
     for begin in (0, 500, 10**6):
         keys = np.arange(begin, min(begin + 500, 1000), dtype=np.uint64) * np.uint64(number + 1)
         keys *= np.uint64(0x9E3779B97F4A7C15)

@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
+
 from engine_steps import (
     BITS,
     collect,
@@ -28,7 +29,6 @@ from engine_steps import (
     swap,
     wrong_blocks,
 )
-
 from unquilt.engines import Block
 from unquilt.engines.blocks import LocalBlocks, ReadBuckets, WriteBlocks, read_buckets
 from unquilt.engines.local import LocalEngine
@@ -120,7 +120,7 @@ def test_a_small_budget_gives_the_same_tables(engine: LocalEngine, tmp_path: Pat
 def test_an_error_names_the_item_and_the_page_and_the_engine_can_go_on() -> None:
     with LocalEngine(workers=2) as one:
         with pytest.raises(
-            StepFailed, match="Reading failed at part 3, page http://a.example/3: ZeroDivision"
+            StepFailed, match=r"Reading failed at part 3, page http://a\.example/3: ZeroDivision"
         ) as failed:
             list(one.map(fail_at_three, range(10), name="Reading", label=lambda n: f"part {n}"))
         assert "in fail_at_three" in failed.value.__notes__[0]

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Unquilt, page, record, tree, write_warc
 
+from conftest import Unquilt, page, record, tree, write_warc
 from unquilt import Corpus, Ingested, IngestParams, LocalEngine, ingest_crawl
 from unquilt.errors import BadInput, CorpusBusy, CorpusMismatch
 from unquilt.kernels.noise import cell_permutations, noise_fingerprint
@@ -77,7 +77,10 @@ def test_a_page_has_everything_its_bytes_tell(tmp_path: Path) -> None:
 
 def test_text_that_is_not_html_gets_what_makes_sense(tmp_path: Path) -> None:
     plain = b"first line\n\n  second <p>line"
-    feed = b"<?xml version='1.0'?><rss><item><title>News</title><description><![CDATA[Of <b>today</b>]]></description></item></rss>"
+    feed = (
+        b"<?xml version='1.0'?><rss><item><title>News</title>"
+        b"<description><![CDATA[Of <b>today</b>]]></description></item></rss>"
+    )
     found = rows(
         ingest_records(
             tmp_path,

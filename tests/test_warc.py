@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import importlib.util
+import struct
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import zstandard
 from fastwarc.warc import ArchiveIterator
 
 from unquilt.ingest.capture import Capture, Passed, Skip
@@ -188,17 +190,17 @@ ARC_HEAD = _arc_record(
 )
 
 
+@pytest.mark.parametrize("is_one_member", [False, True])
 @pytest.mark.parametrize("name", ["some.arc.gz", "some.arc"])
-def test_arc_files_are_read(tmp_path: Path, name: str) -> None:
-    path = write(
-        tmp_path,
+def test_arc_files_are_read(tmp_path: Path, name: str, is_one_member: bool) -> None:
+    records = (
         ARC_HEAD,
         _arc_record("dns:a.example", b"20070304050607\na.example. 1 IN A 192.0.2.1\n"),
         _arc_record(A, response(page(A))),
         _arc_record(B, response(page(B), status="404 Not Found")),
         _arc_record("http://c.example/with space", response(page(C))),
-        name=name,
     )
+    path = write(tmp_path, *([b"".join(records)] if is_one_member else records), name=name)
     found, span = read(path)
     expected = ["filedesc", "not-http dns:a.example", A, f"http-error {B}", "http://c.example/with space"]
     assert short(found) == expected
@@ -239,9 +241,16 @@ def test_dates_become_microseconds_and_bad_ones_none(tmp_path: Path, date: str, 
     assert only(read(write(tmp_path, made.whole(A, date=date)))[0]).time == expected
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", [name for name in SOUND if "dictionary" not in name])
 def test_fastwarc_finds_as_many_records(name: str) -> None:
-    if "dictionary" in name:
-        pytest.skip("FastWARC wants the dictionary given")
     with (DATA / name).open("rb") as file:
         assert sum(1 for _ in ArchiveIterator(file)) == len(read(DATA / name)[0])
+
+
+def test_a_zstd_dictionary_may_be_compressed_and_a_frame_hold_many_records(tmp_path: Path) -> None:
+    raw = zstandard.ZstdCompressionDict(made.whole(A) * 2, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    packed = zstandard.compress(raw.as_bytes())
+    framed = zstandard.ZstdCompressor(dict_data=raw).compress(made.whole(A) + made.whole(B))
+    path = tmp_path / "some.warc.zst"
+    path.write_bytes(struct.pack("<II", 0x184D2A5D, len(packed)) + packed + framed)
+    assert short(read(path)[0]) == [A, B]

@@ -29,6 +29,7 @@ class Result:
     def save(self, corpus: Corpus) -> Path:
         """Write the tables next to the corpus, as results/<detector>/<table>.parquet; the folder."""
         folder = corpus.results / self.detector
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / _JSON).unlink(missing_ok=True)  # until the last table is there, the result is not
         for name, table in self.tables.items():
             write_table(table, folder / f"{name}.parquet")

@@ -194,7 +194,7 @@ def _wide_charset(body: bytes) -> str:
     if b"\0" not in head:
         return ""
     first, second = head[::2].count(0), head[1::2].count(0)
-    if 8 * (first + second) < len(head) or 8 * min(first, second) > max(first, second):
+    if first + second < max(8, len(head) // 8) or 8 * min(first, second) > max(first, second):
         return ""
     return "utf-16be" if first > second else "utf-16le"
 

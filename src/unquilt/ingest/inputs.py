@@ -29,6 +29,7 @@ from unquilt.ingest.files import (
     why,
 )
 from unquilt.ingest.http import sniff
+from unquilt.ingest.members import GZIP_MAGIC
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.tables import missing_columns, raise_missing
 from unquilt.ingest.warc import is_splittable
@@ -405,6 +406,8 @@ def _kind(path: Path, head: bytes, text: bytes) -> Kind | Literal["empty", "othe
         return "wacz" if _is_wacz(path) else "other"
     if head.startswith(ZSTD_DICTIONARY) or text.lstrip(b"\r\n \0").startswith((b"WARC/", b"filedesc://")):
         return "warc"
+    if _WARC_NAME.search(path.name) and (GZIP_MAGIC in head or b"WARC/" in text):
+        return "warc"  # behind garbage
     kind = (
         "other" if not sniff(text, "") else _text_kind(text.removeprefix(b"\xef\xbb\xbf"), len(text) < _HEAD)
     )

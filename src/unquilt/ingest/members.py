@@ -35,7 +35,7 @@ _ZSTD_START = re.compile(re.escape(ZSTD_MAGIC))
 _MAX_DICTIONARY = 16 << 20
 
 IsRecord = Callable[[bytes], bool]
-# Inflated members one after the other, and where each begins in the file and in them; the last: where they end.
+# Inflated members one after the other; where each begins in the file and in them, and last where they end.
 Batch = tuple[bytes, list[tuple[int, int]]]
 
 

@@ -16,6 +16,7 @@ from unquilt.corpus import Corpus, CorpusWriter, Part
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.captures import PartUrls, find_superseded
+from unquilt.ingest.http import parse_status
 from unquilt.ingest.inputs import Piece, plan
 from unquilt.ingest.page import SETTINGS
 from unquilt.ingest.params import IngestParams
@@ -52,6 +53,7 @@ def ingest_crawl(
     Interrupted at any moment, the same call goes on where it stopped. The engine is by default a local one.
     """
     begun = time.monotonic()
+    parse_status(params.status)  # before anything is read, so that a slip costs nothing
     planned = plan(inputs, params, stdin=stdin)
     with ExitStack() as stack:
         if engine is None:

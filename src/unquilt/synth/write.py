@@ -170,6 +170,7 @@ def _begin_worker(stop: Any, done: Any) -> None:
 
 
 def _work(params: SynthParams, shard: int, folder: Path) -> tuple[int, int, int]:
+    _tick(0)
     return write_shard(params, shard, folder, _tick)
 
 
