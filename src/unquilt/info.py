@@ -93,7 +93,7 @@ def open_pages(corpus: Corpus, database: duckdb.DuckDBPyConnection) -> None:
     where = ""
     if corpus.rows != corpus.pages:
         superseded = _quoted(str(corpus.path / "superseded.parquet"))
-        where = f" ANTI JOIN read_parquet({superseded}) USING (page)"
+        where = f" WHERE page NOT IN (SELECT page FROM read_parquet({superseded}))"
     database.execute(f"CREATE VIEW pages AS SELECT * FROM read_parquet([{names}]){where}")
 
 

@@ -20,9 +20,7 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
 
     rows = [list(row) for row in rows]
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2)
-    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2), show_header=any(columns))
     for i, column in enumerate(columns):
         is_number = all(isinstance(row[i], int | float) for row in rows) and bool(rows)
         table.add_column(column, justify="right" if is_number else "left", overflow="fold")
@@ -31,6 +29,7 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     console = Console(soft_wrap=False, highlight=False)
     if not console.is_terminal:  # a pipe or a file has no width
         console = Console(width=200, highlight=False)
+    console.print(f"[bold]{escape(clean(title))}[/]")
     console.print(table)
 
 

@@ -17,8 +17,8 @@ MAX_LINKS = 50_000
 MAX_TITLE = 1000
 _SPACE = " \t\n\f\r"
 
-# Addresses that need no working out: all that urljoin does is put something in front of them. No empty or dotted
-# folders but "../" at the beginning, no scheme but http(s), nothing urljoin would drop.
+# Addresses that need no working out: all that urljoin does is put something in front of them. No empty or
+# dotted folders but "../" at the beginning, no scheme but http(s), nothing urljoin would drop.
 _SAFE = r"[\w!$%&'()*+,=@~-]+"
 _PATH = rf"{_SAFE}(?:[./]{_SAFE})*/?"
 _QUERY = rf"(?:\?(?:{_SAFE}|[./:;?])+)?"

@@ -1,9 +1,10 @@
 """HTML source made thin: what changes neither the text, the links nor the title is taken out before parsing.
 
-A parser spends its time on elements that only group or format: they make a deep tree, and with enough of them
-a quadratic one, yet the words stay the same. These kernels read source as the tokenizer of the HTML standard
-does (https://html.spec.whatwg.org/multipage/parsing.html), write a line feed for a block-level tag and nothing for
-an inline one, and leave to the parser what needs one: character references, tables, titles and attributes.
+A parser spends its time on elements that only group or format. They make a deep tree, and enough of them
+take time quadratic in their number, yet the words stay the same. The kernels here read source as the
+tokenizer of the HTML standard does (https://html.spec.whatwg.org/multipage/parsing.html), write a line feed
+for a block-level tag and nothing for an inline one, and leave to the parser what needs one: character
+references, tables, titles, addresses.
 """
 
 from __future__ import annotations
@@ -16,64 +17,69 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 # Elements that end the line of text they stand in; all others (a, b, span, ...) run on within a word.
-BLOCK_NAMES = """
-    address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog
-    dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr
-    html iframe img input isindex label legend li link main map menu meta meter nav noembed noframes noscript
-    object ol optgroup option output p param picture plaintext pre progress script search section select source
-    style summary svg table tbody td template textarea tfoot th thead title tr track ul video xmp
-""".split()
-# HTML elements that cannot stand in svg or math: they end it.
-BREAKOUT_NAMES = """
-    b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu
-    meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var
-""".split()
-
+BLOCK_NAMES = (
+    "address article aside audio blockquote body br button canvas caption center col colgroup dd details "
+    "dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head "
+    "header hgroup hr html iframe img input isindex label legend li link main map menu meta meter nav "
+    "noembed noframes noscript object ol optgroup option output p param picture plaintext pre progress "
+    "script search section select source style summary svg table tbody td template textarea tfoot th "
+    "thead title tr track ul video xmp"
+)
+# Elements that end the svg or math element they stand in.
+BREAKOUT_NAMES = (
+    "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li "
+    "listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
+)
 # What is done with a tag besides writing a line feed or nothing.
 TABLE, ANCHOR, META, BASE, TEMPLATE, FOREIGN, UNSEEN, RAW, TITLE, PLAINTEXT = range(1, 11)
-ACTIONS = {
-    TABLE: [
-        "caption",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-    ],  # misplaced text moves before them
-    ANCHOR: ["a", "area"],
-    META: ["link", "meta"],
-    BASE: ["base"],
-    TEMPLATE: ["template"],
-    FOREIGN: ["math", "svg"],
-    UNSEEN: ["iframe", "noembed", "noframes", "noscript", "script", "style"],  # raw text nobody sees
-    RAW: ["textarea", "xmp"],
-    TITLE: ["title"],
-    PLAINTEXT: ["plaintext"],
+ACTION_NAMES = {
+    TABLE: "caption table tbody td tfoot th thead tr",  # kept: a parser moves misplaced text out of tables
+    ANCHOR: "a area",
+    META: "link meta",
+    BASE: "base",
+    TEMPLATE: "template",
+    FOREIGN: "math svg",
+    UNSEEN: "iframe noembed noframes noscript script style",  # raw text that is not shown
+    RAW: "textarea xmp",  # raw text that is
+    TITLE: "title",
+    PLAINTEXT: "plaintext",
 }
-ACTION, BLOCK, BREAKOUT = 15, 16, 32  # an element's kind: its action and two flags
+ACTION, BLOCK, BREAKOUT = 15, 16, 32  # the bits of an element's kind: its action and two flags
 
-# Which elements the thin source holds, as bits of thin_markup's second answer.
+# Which elements the thin source holds: bits of thin_markup's second answer.
 HAS_TITLE, HAS_LINKS, HAS_META, HAS_BASE = 1, 2, 4, 8
+
+MAX_TABLES = 32  # nested; a parser walks through all of them for each misplaced text
+MAX_HEAD_TAG = 4096  # bytes of a meta, link or base tag; a parser compares each attribute with all before it
+MAX_HEAD_TAGS = 1 << 16  # bytes of all of them
+KNOWN_LINKS = 1024  # links of a page remembered at a time, a power of two
 
 LONGEST = 10  # at 6 bits a character, a name is one 64-bit number
 SLOTS = 1024
 SPREAD = 0x56E8FEB86659FD93
-KNOWN_LINKS = 1024  # links of a page remembered at a time, a power of two
 
 # The 6 bits of each byte that may stand in a known name, upper case as lower; 0 for bytes that may not.
 CODES = np.zeros(256, np.int64)
 CODES[ord("0") : ord("9") + 1] = np.arange(1, 11)
 CODES[ord("a") : ord("z") + 1] = CODES[ord("A") : ord("Z") + 1] = np.arange(11, 37)
-# What each byte ends: white space itself, a tag's name, an attribute's name, a value without quotes.
+
+# What each byte is or ends: white space, a tag's name, an attribute's name, a value without quotes.
 SPACE, NAME_END, ATTRIBUTE_END, VALUE_END = 1, 2, 4, 8
 ENDS = np.zeros(256, np.uint8)
 ENDS[[9, 10, 12, 13, 32]] = SPACE | NAME_END | ATTRIBUTE_END | VALUE_END
 ENDS[ord("/")] = NAME_END | ATTRIBUTE_END
 ENDS[ord("=")] = ATTRIBUTE_END
 ENDS[ord(">")] = NAME_END | ATTRIBUTE_END | VALUE_END
-HIDDEN, HOLD, IN_FOREIGN, FOUND = range(4)  # the kernel's state besides where it reads and writes
+
+# What each byte of text leaves between words: a space or a line feed; C2 may begin a no-break space.
+GAPS = np.zeros(256, np.int64)
+GAPS[[9, 11, 12, 32]] = 32
+GAPS[[10, 13]] = 10
+GAPS[0xC2] = 0xC2
+
+# What the kernel knows besides where it reads and writes: how many templates it is in and what was written
+# before them, how many svg or math, how many tables; the bytes of head tags written, and the HAS_ bits.
+HIDDEN, HOLD, STRANGE, TABLES, HEAD_BYTES, FOUND = range(6)
 
 
 def _packed(name: str) -> int:
@@ -82,32 +88,34 @@ def _packed(name: str) -> int:
 
 def _kinds() -> tuple[Ints, Ints]:
     """int64[1024] twice: an open hash table of the packed names, 0 for a free slot; and their kinds."""
-    kinds = {name: action for action, names in ACTIONS.items() for name in names}
-    for name in BLOCK_NAMES:
-        kinds[name] = kinds.get(name, 0) | BLOCK
-    for name in BREAKOUT_NAMES:
-        kinds[name] = kinds.get(name, 0) | BREAKOUT
+    kinds = {name: action for action, names in ACTION_NAMES.items() for name in names.split()}
+    for flag, names in (BLOCK, BLOCK_NAMES), (BREAKOUT, BREAKOUT_NAMES):
+        for name in names.split():
+            kinds[name] = kinds.get(name, 0) | flag
     table = np.zeros((2, SLOTS), np.int64)
     for name, kind in kinds.items():
-        packed = _packed(name)
-        slot = packed * SPREAD >> 40 & SLOTS - 1
+        slot = _packed(name) * SPREAD >> 40 & SLOTS - 1
         while table[0, slot]:
             slot = slot + 1 & SLOTS - 1
-        table[:, slot] = packed, kind
+        table[:, slot] = _packed(name), kind
     return table[0], table[1]
 
 
 NAMES, KINDS = _kinds()
 SCRIPT_NAME = _packed("script")
+TABLE_NAME = _packed("table")
+
+kernel = njit(cache=True, nogil=True)
+inlined = njit(cache=True, nogil=True, forceinline=True)  # each call would count references to its arrays
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _read_name(html: Bytes, at: int) -> tuple[int, int]:
     """The packed tag name at html[at], 0 for one that cannot be known, and where it ends."""
     packed = shift = 0
     i = at
     while i < len(html) and CODES[html[i]] > 0:
-        packed |= CODES[html[i]] << shift
+        packed |= CODES[html[i]] << (shift & 63)
         shift += 6
         i += 1
     if i - at > LONGEST:
@@ -118,52 +126,41 @@ def _read_name(html: Bytes, at: int) -> tuple[int, int]:
     return packed, i
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _kind_of(packed: int) -> int:
     slot = packed * SPREAD >> 40 & SLOTS - 1
     while NAMES[slot] != 0:
         if NAMES[slot] == packed:
-            return KINDS[slot]  # type: ignore[no-any-return]
+            return int(KINDS[slot])
         slot = slot + 1 & SLOTS - 1
     return 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _read_value(html: Bytes, at: int) -> tuple[int, int, int]:
-    """Begin and end of the attribute value after an equals sign at html[at - 1], and where to read on."""
+    """Begin and end of the attribute value after the equals sign at html[at - 1], and where to read on."""
     i = at
     while i < len(html) and ENDS[html[i]] & SPACE:
         i += 1
-    if i == len(html) or html[i] == 62:
+    if i == len(html):
         return i, i, i
     quote = html[i]
+    end = i
     if quote == 34 or quote == 39:
-        end = i + 1
+        end += 1
         while end < len(html) and html[end] != quote:
             end += 1
-        return i + 1, end, min(end + 1, len(html))
-    end = i
+        return i + 1, end, end + 1
     while end < len(html) and ENDS[html[end]] & VALUE_END == 0:
         end += 1
     return i, end, end
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _is_href(html: Bytes, at: int) -> bool:
-    """Whether html[at:at + 4] reads href. Setting bit 5 of a letter makes it lower case."""
-    return (
-        html[at] | 32 == 104
-        and html[at + 1] | 32 == 114
-        and html[at + 2] | 32 == 101
-        and html[at + 3] | 32 == 102
-    )
-
-
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _read_attributes(html: Bytes, at: int) -> tuple[int, int, int, bool]:
-    """The end of the tag whose name ends at html[at], begin and end of its first href, and if it closes itself.
+    """Where the tag whose name ends at html[at] ends, begin and end of its first href, if it closes itself.
 
-    The end is -1 if the source ends within the tag; begin and end are equal without an href.
+    The tag's end is -1 if the source ends within it; begin and end are equal without an href.
     """
     begin = end = 0
     seen = closed = False
@@ -180,74 +177,55 @@ def _read_attributes(html: Bytes, at: int) -> tuple[int, int, int, bool]:
         i += 1  # an equals sign may begin a name
         while i < len(html) and ENDS[html[i]] & ATTRIBUTE_END == 0:
             i += 1
-        is_href = not seen and i - name == 4 and _is_href(html, name)
+        is_href = i - name == 4 and not seen and html[name] | 32 == 104 and html[name + 1] | 32 == 114
+        seen |= is_href
         while i < len(html) and ENDS[html[i]] & SPACE:
             i += 1
         if i < len(html) and html[i] == 61:
             value, value_end, i = _read_value(html, i + 1)
             if is_href:
                 begin, end = value, value_end
-        seen |= is_href
     return -1, begin, end, closed
 
 
-@njit(cache=True, nogil=True)
-def _skip_past(html: Bytes, at: int, last: int) -> int:
-    """Where the source reads on after the first byte `last` from html[at]."""
-    while at < len(html) and html[at] != last:
+@inlined
+def _stands(html: Bytes, at: int, sought: bytes, case: int) -> bool:
+    """Whether these bytes stand at html[at]; case: 32 if they are letters that may be upper case, else 0."""
+    i = 0
+    while i < len(sought) and at + i < len(html) and html[at + i] | case == sought[i]:
+        i += 1
+    return i == len(sought)
+
+
+@kernel
+def _find(html: Bytes, at: int, sought: bytes) -> int:
+    """Where these bytes stand first from html[at] on; len(html) if nowhere."""
+    while at < len(html) and not _stands(html, at, sought, 0):
         at += 1
-    return min(at + 1, len(html))
+    return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _comment_end(html: Bytes, at: int) -> int:
-    """Where the comment that begins at html[at] ends. ``<!-->`` and ``<!--->`` are whole ones."""
-    i = at + 4
-    while i < len(html):
+    """Where to read on after the comment at html[at]. ``<!-->`` and ``<!--->`` are whole ones."""
+    for i in range(at + 4, len(html)):
         if html[i] == 62 and html[i - 1] == 45 and html[i - 2] == 45:
             return i + 1
-        if html[i] == 62 and i >= at + 7 and html[i - 1] == 33 and html[i - 2] == 45 and html[i - 3] == 45:
+        if html[i] == 62 and i > at + 6 and html[i - 1] == 33 and html[i - 2] == 45 and html[i - 3] == 45:
             return i + 1
-        i += 1
-    return i
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _is_comment(html: Bytes, at: int) -> bool:
-    return at + 3 < len(html) and html[at + 1] == 33 and html[at + 2] == 45 and html[at + 3] == 45
-
-
-@njit(cache=True, nogil=True)
-def _is_cdata(html: Bytes, at: int) -> bool:
-    if at + 8 >= len(html):
-        return False
-    for i, c in enumerate((60, 33, 91, 67, 68, 65, 84, 65, 91)):
-        if html[at + i] != c:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _cdata_end(html: Bytes, at: int) -> int:
-    """Where the ``]]>`` of the section that begins at html[at] stands; len(html) if there is none."""
-    for i in range(at + 9, len(html) - 2):
-        if html[i] == 93 and html[i + 1] == 93 and html[i + 2] == 62:
-            return i
     return len(html)
 
 
-@njit(cache=True, nogil=True)
-def _after_name(html: Bytes, at: int, packed: int) -> int:
-    """Where the tag name `packed` ends if it stands at html[at], else -1."""
-    while packed > 0:
-        if at >= len(html) or CODES[html[at]] != packed & 63:
-            return -1
+@kernel
+def _is_named(html: Bytes, at: int, packed: int) -> bool:
+    """Whether the tag name `packed` stands at html[at]."""
+    while packed > 0 and at < len(html) and CODES[html[at]] == packed & 63:
         packed >>= 6
         at += 1
-    return at if at < len(html) and ENDS[html[at]] & NAME_END else -1
+    return packed == 0 and at < len(html) and ENDS[html[at]] & NAME_END != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raw_end(html: Bytes, at: int, packed: int) -> int:
     """Where the end tag stands that ends the raw text at html[at]; len(html) if there is none.
 
@@ -258,131 +236,96 @@ def _raw_end(html: Bytes, at: int, packed: int) -> int:
     dashes = 0  # in a row before html[i]
     i = at
     while i < len(html):
-        c = html[i]
-        if c == 60 and i + 1 < len(html):
+        if html[i] == 60 and i + 1 < len(html):
             closing = html[i + 1] == 47
-            if closing and not inner and _after_name(html, i + 2, packed) >= 0:
+            if closing and not inner and _is_named(html, i + 2, packed):
                 return i
-            if comment and closing == inner and _after_name(html, i + 1 + closing, packed) >= 0:
+            if comment and closing == inner and _is_named(html, i + 1 + closing, packed):
                 inner = not inner
-            elif packed == SCRIPT_NAME and not comment and _is_comment(html, i):
+            elif packed == SCRIPT_NAME and not comment and _stands(html, i, b"<!--", 0):
                 comment = True
                 i += 2
-        elif c == 62 and dashes >= 2:
+        elif html[i] == 62 and dashes >= 2:
             comment = inner = False
         dashes = dashes + 1 if html[i] == 45 else 0
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
-def _may_matter(html: Bytes, begin: int, end: int) -> bool:
-    """Whether a meta or link tag may name the generator or the canonical address of the page.
-
-    Their inner letters, noni and nera, are looked for; a character reference might stand for any of them.
-    """
-    for i in range(begin, end - 3):
-        if html[i] == 38:
-            return True
-        if html[i] | 32 == 110 and (
-            (html[i + 1] | 32 == 111 and html[i + 2] | 32 == 110 and html[i + 3] | 32 == 105)
-            or (html[i + 1] | 32 == 101 and html[i + 2] | 32 == 114 and html[i + 3] | 32 == 97)
-        ):
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _write(out: Bytes, size: int, source: Bytes, begin: int, end: int) -> int:
-    for i in range(begin, end):
-        out[size + i - begin] = source[i]
+    for i in range(end - begin):
+        out[size + i] = source[begin + i]
     return size + end - begin
 
 
-@njit(cache=True, nogil=True)
-def _write_ascii(out: Bytes, size: int, source: bytes) -> int:
-    for i in range(len(source)):
-        out[size + i] = source[i]
-    return size + len(source)
+@kernel
+def _write_ascii(out: Bytes, size: int, letters: bytes) -> int:
+    for i in range(len(letters)):
+        out[size + i] = letters[i]
+    return size + len(letters)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _write_line_feed(out: Bytes, size: int) -> int:
-    if size > 0 and out[size - 1] == 10:
-        return size
-    out[size] = 10
-    return size + 1
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _write_tag(out: Bytes, size: int, html: Bytes, begin: int, end: int) -> int:
-    """The tag from its opening ``<`` to the end of its name, without attributes."""
-    size = _write(out, size, html, begin, end)
+@inlined
+def _write_tag(out: Bytes, size: int, html: Bytes, begin: int, name_end: int) -> int:
+    """The tag that begins at html[begin], without attributes."""
+    size = _write(out, size, html, begin, name_end)
     out[size] = 62
     return size + 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _write_joint(out: Bytes, size: int, ampersand: int) -> int:
-    """An empty comment where a removed tag would otherwise join text to markup: ``<<b>p>``, ``&l<b>t;``.
+@inlined
+def _write_gap(out: Bytes, size: int, kind: int, ampersand: int) -> int:
+    """What a tag leaves in the text: a line feed if it is block-level, else nothing.
 
-    ampersand: where in out the last one of the text stands; -1 if there is none.
+    An empty comment where removing the tag would make markup of text: ``<<b>p>``, ``&l<b>t;``.
+    ampersand: where in out the last one since a tag stands; -1 if there is none.
     """
-    joins = size > 0 and out[size - 1] == 60
-    if not joins and ampersand >= 0:
-        joins = True
-        for i in range(ampersand + 1, size):
-            if CODES[out[i]] == 0 and out[i] != 35:
-                joins = False
-                break
-    if joins:
-        out[size] = 60
-        out[size + 1] = 33
-        out[size + 2] = 62
+    last = out[size - 1] if size > 0 else 0
+    if kind & BLOCK:
+        if last != 10:
+            out[size] = 10
+            size += 1
+        return size
+    if last == 60:
         return size + 3
+    if ampersand >= 0:
+        i = ampersand + 1
+        while i < size and (CODES[out[i]] > 0 or out[i] == 35):
+            i += 1
+        if i == size:
+            return size + 3
     return size
 
 
-@njit(cache=True, nogil=True)
-def _is_known(html: Bytes, begin: int, end: int, known: Ints) -> bool:
-    """Whether the address html[begin:end] is among those remembered; if not, it is from now on.
+@kernel
+def _write_link(out: Bytes, size: int, html: Bytes, begin: int, end: int, state: Ints, known: Ints) -> int:
+    """``<area href=...>`` for the address html[begin:end], unless it is known or only a fragment.
 
-    known: int64[1024, 2], begin and end of remembered addresses, zeros at first. An address may be forgotten
-    for another, so that the answer is always found in one step.
+    area, since it holds nothing and so needs no end. known: int64[1024, 2], begin and end of addresses
+    written, zeros at first. One may displace another, so that a link takes one step however many there are.
     """
-    h = end - begin
-    for i in range(begin, end):
-        h = (h ^ html[i]) * SPREAD
-    slot = h >> 40 & KNOWN_LINKS - 1
-    at = known[slot, 0]
-    if known[slot, 1] - at == end - begin:
-        i = 0
-        while i < end - begin and html[at + i] == html[begin + i]:
-            i += 1
-        if i == end - begin:
-            return True
-    known[slot, 0] = begin
-    known[slot, 1] = end
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _write_link(out: Bytes, size: int, html: Bytes, begin: int, end: int, known: Ints) -> int:
-    """``<area href=...>`` for the address html[begin:end], unless it is known or only a fragment."""
     stop = begin
     while stop < end and html[stop] != 35 and html[stop] != 38:
         stop += 1
     if stop < end and html[stop] == 38:
-        stop = end  # the number sign may be part of a character reference
-    if stop == begin or _is_known(html, begin, stop, known):
+        stop = end  # a number sign may be part of a character reference
+    h = 0
+    for i in range(begin, stop):
+        h = (h ^ html[i]) * SPREAD
+    slot = known[h >> 40 & KNOWN_LINKS - 1]
+    i = 0
+    if slot[1] - slot[0] == stop - begin:
+        while i < stop - begin and html[slot[0] + i] == html[begin + i]:
+            i += 1
+    if i == stop - begin:
         return size
+    slot[:] = begin, stop
+    state[FOUND] |= HAS_LINKS
     size = _write_ascii(out, size, b"<area href=")
     quote = html[begin - 1]
     is_quoted = quote == 34 or quote == 39
-    if is_quoted:
-        out[size] = quote
-        size += 1
-    size = _write(out, size, html, begin, stop)
+    size = _write(out, size, html, begin - is_quoted, stop)
     if is_quoted:
         out[size] = quote
         size += 1
@@ -390,30 +333,29 @@ def _write_link(out: Bytes, size: int, html: Bytes, begin: int, end: int, known:
     return size + 1
 
 
-@njit(cache=True, nogil=True)
-def _write_raw(
+@kernel
+def _raw_text(
     html: Bytes,
     begin: int,
     name_end: int,
     at: int,
+    closed: bool,
+    action: int,
     out: Bytes,
     size: int,
-    kind: int,
-    closed: bool,
     state: Ints,
 ) -> tuple[int, int]:
     """Raw text from its tag, html[begin:at], to its end tag: written if it is to be read, skipped if not."""
-    action = kind & ACTION
-    is_foreign = state[IN_FOREIGN] > 0
-    if is_foreign and (closed or action == RAW or action == PLAINTEXT):
+    is_strange = state[STRANGE] > 0
+    if is_strange and (closed or action in (RAW, PLAINTEXT)):
         return at, size  # in svg and math these are elements like others
     stop = len(html)
     if action != PLAINTEXT:
         stop = _raw_end(html, at, _read_name(html, begin + 1)[0])
-    is_title = action == TITLE and not is_foreign and state[HIDDEN] == 0 and state[FOUND] & HAS_TITLE == 0
+    is_title = action == TITLE and not is_strange and state[HIDDEN] == 0 and state[FOUND] & HAS_TITLE == 0
     if is_title:
         state[FOUND] |= HAS_TITLE
-    is_written = is_title or action == RAW or action == PLAINTEXT
+    is_written = is_title or action in (RAW, PLAINTEXT)
     if is_written:
         size = _write_tag(out, size, html, begin, name_end)
         size = _write(out, size, html, at, stop)
@@ -421,173 +363,141 @@ def _write_raw(
         return stop, size
     end_name = stop + 1 + name_end - begin
     if is_written:
-        size = _write_line_feed(out, _write_tag(out, size, html, stop, end_name))
+        size = _write_gap(out, _write_tag(out, size, html, stop, end_name), BLOCK, -1)
     end = _read_attributes(html, end_name)[0]
     return len(html) if end < 0 else end, size
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _start_tag(
-    html: Bytes,
-    at: int,
-    out: Bytes,
-    size: int,
-    ampersand: int,
-    state: Ints,
-    known: Ints,
+@kernel
+def _write_head_tag(html: Bytes, at: int, end: int, action: int, out: Bytes, size: int, state: Ints) -> int:
+    """A base tag, or a meta or link tag that may tell the generator or the canonical address, as it stands."""
+    matters = action == BASE
+    for i in range(at, end):
+        matters |= html[i] == 38  # a character reference might stand for any letter
+        matters |= _stands(html, i, b"canonical", 32) or _stands(html, i, b"generator", 32)
+    is_long = end - at > MAX_HEAD_TAG or state[HEAD_BYTES] + end - at > MAX_HEAD_TAGS
+    if not matters or is_long or state[HIDDEN] > 0:
+        return size
+    state[FOUND] |= HAS_BASE if action == BASE else HAS_META
+    state[HEAD_BYTES] += end - at
+    return int(_write(out, size, html, at, end))
+
+
+@inlined
+def _tag(
+    html: Bytes, at: int, is_end: bool, out: Bytes, size: int, ampersand: int, state: Ints, known: Ints
 ) -> tuple[int, int]:
-    """What is written for the tag that begins at html[at]; where to read and write on."""
-    packed, name_end = _read_name(html, at + 1)
+    """What is written for the tag that begins at html[at]; where to read and to write on."""
+    packed, name_end = _read_name(html, at + 1 + is_end)
     end, href, href_end, closed = _read_attributes(html, name_end)
     if end < 0:
         return len(html), size
     kind = _kind_of(packed)
+    size = _write_gap(out, size, kind, ampersand)
     if kind & BREAKOUT:
-        state[IN_FOREIGN] = 0
-    size = _write_line_feed(out, size) if kind & BLOCK else _write_joint(out, size, ampersand)
+        state[STRANGE] = 0
     action = kind & ACTION
     if action == 0:
         return end, size
+    step = -1 if is_end else 1
     if action == TABLE:
-        return end, _write_tag(out, size, html, at, name_end)
-    if action == ANCHOR:
-        if href < href_end and state[HIDDEN] == 0:
-            state[FOUND] |= HAS_LINKS
-            size = _write_link(out, size, html, href, href_end, known)
-        return end, size
-    if action == META or action == BASE:
-        if state[HIDDEN] == 0 and (action == BASE or _may_matter(html, at, end)):
-            state[FOUND] |= HAS_BASE if action == BASE else HAS_META
-            size = _write(out, size, html, at, end)
-        return end, size
-    if action == TEMPLATE:
+        depth = state[TABLES] + (packed == TABLE_NAME and not is_end)
+        if depth <= MAX_TABLES:
+            size = _write_tag(out, size, html, at, name_end)
+        state[TABLES] = max(0, depth - (packed == TABLE_NAME and is_end))
+    elif action == TEMPLATE:
         if state[HIDDEN] == 0:
             state[HOLD] = size
-        state[HIDDEN] += 1
-        return end, size
-    if action == FOREIGN:
-        state[IN_FOREIGN] += not closed
-        return end, size
-    return _write_raw(html, at, name_end, end, out, size, kind, closed, state)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _end_tag(
-    html: Bytes,
-    at: int,
-    out: Bytes,
-    size: int,
-    ampersand: int,
-    state: Ints,
-) -> tuple[int, int]:
-    """What is written for the end tag that begins at html[at]; where to read and write on."""
-    packed, name_end = _read_name(html, at + 2)
-    end = _read_attributes(html, name_end)[0]
-    if end < 0:
-        return len(html), size
-    kind = _kind_of(packed)
-    size = _write_line_feed(out, size) if kind & BLOCK else _write_joint(out, size, ampersand)
-    action = kind & ACTION
-    if action == TABLE:
-        size = _write_tag(out, size, html, at, name_end)
-    elif action == TEMPLATE:
-        state[HIDDEN] = max(0, state[HIDDEN] - 1)
+        state[HIDDEN] = max(0, state[HIDDEN] + step)
     elif action == FOREIGN:
-        state[IN_FOREIGN] = max(0, state[IN_FOREIGN] - 1)
+        state[STRANGE] = max(0, state[STRANGE] + (0 if closed else step))
+    elif is_end:
+        return end, size
+    elif action == ANCHOR:
+        if href < href_end and state[HIDDEN] == 0:
+            size = _write_link(out, size, html, href, href_end, state, known)
+    elif action in (META, BASE):
+        size = _write_head_tag(html, at, end, action, out, size, state)
+    else:
+        end, size = _raw_text(html, at, name_end, end, closed, action, out, size, state)
     return end, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _declaration(html: Bytes, at: int, out: Bytes, size: int, ampersand: int, state: Ints) -> tuple[int, int]:
     """Skip what is neither text nor tag: a comment, a doctype, ``<?xml?>``, ``</>``."""
-    size = _write_joint(out, size, ampersand)
-    if _is_comment(html, at):
+    size = _write_gap(out, size, 0, ampersand)
+    if _stands(html, at, b"<!--", 0):
         return _comment_end(html, at), size
-    if state[IN_FOREIGN] > 0 and _is_cdata(html, at):
-        end = _cdata_end(html, at)
+    if state[STRANGE] > 0 and _stands(html, at, b"<![CDATA[", 0):
+        end = _find(html, at + 9, b"]]>")
         size = _write_ascii(out, size, b"<svg>")  # elsewhere it would be a comment
         size = _write(out, size, html, at, end)
         return min(end + 3, len(html)), _write_ascii(out, size, b"]]></svg>")
-    return _skip_past(html, at + 2, 62), size
+    return min(_find(html, at + 2, b">") + 1, len(html)), size
 
 
-@njit(cache=True, nogil=True)
-def _thin(html: Bytes) -> tuple[Bytes, int]:
-    out = np.empty(2 * len(html) + 16, np.uint8)  # no tag is written more than twice as long
-    known = np.zeros((KNOWN_LINKS, 2), np.int64)
-    state = np.zeros(4, np.int64)
-    ampersand = -1
-    i = size = 0
-    while i < len(html):
-        c = html[i]
-        if c != 60:
-            if c == 38:
-                ampersand = size
-            out[size] = c
-            size += 1
-            i += 1
-            continue
-        if state[HIDDEN] > 0:
-            size = state[HOLD]
-        following = html[i + 1] if i + 1 < len(html) else 0
-        is_end = following == 47 and i + 2 < len(html)
-        if CODES[following] > 10:
-            i, size = _start_tag(html, i, out, size, ampersand, state, known)
-        elif is_end and CODES[html[i + 2]] > 10:
-            i, size = _end_tag(html, i, out, size, ampersand, state)
-        elif is_end or following == 33 or following == 63:
-            i, size = _declaration(html, i, out, size, ampersand, state)
-        else:
-            out[size] = c
-            size += 1
-            i += 1
-            continue
-        ampersand = -1
-    if state[HIDDEN] > 0:
-        size = state[HOLD]
-    return out[:size], state[FOUND]
-
-
+@kernel
 def thin_markup(html: Bytes) -> tuple[Bytes, int]:
     """Source with the same text, links and title but few tags, and which of HAS_... it holds.
 
     html: uint8[n], UTF-8; n may be 0. A line feed stands for each block-level tag, so that
-    ``<td>one</td><td>two</td>`` reads as two words; inline tags leave nothing, so that ``cr<b>oss</b>`` is one.
-    Scripts, styles, templates, comments and other unseen text are gone. Each link is ``<area href=...>``, once
-    where it first stands; of titles the first is kept, of meta and link tags those about generator and canonical
-    address. No element nests but tables.
+    ``<td>one</td><td>two</td>`` reads as two words; inline tags leave nothing: ``cr<b>oss</b>`` is one.
+    Scripts, styles, templates, comments and other unseen text are gone. Each link is an ``<area href=...>``
+    where it first stands. The first title is kept, and meta and link tags about the generator and the
+    canonical address. Tables nest no deeper than 32, and nothing else nests.
     """
-    thin: tuple[Bytes, int] = _thin(html)
-    return thin
+    out = np.empty(2 * len(html) + 16, np.uint8)  # nothing is written more than twice as long
+    known = np.zeros((KNOWN_LINKS, 2), np.int64)
+    state = np.zeros(6, np.int64)
+    ampersand = -1
+    i = size = 0
+    while i < len(html):
+        c = html[i]
+        if c == 60:
+            if state[HIDDEN] > 0:
+                size = state[HOLD]
+            after = html[i + 1] if i + 1 < len(html) else 0
+            is_end = after == 47 and i + 2 < len(html)
+            begin = i
+            if CODES[html[i + 2] if is_end else after] > 10:
+                i, size = _tag(html, i, is_end, out, size, ampersand, state, known)
+            elif is_end or after == 33 or after == 63:
+                i, size = _declaration(html, i, out, size, ampersand, state)
+            if i > begin:
+                ampersand = -1
+                continue
+        elif c == 38:
+            ampersand = size
+        out[size] = c
+        size += 1
+        i += 1
+    return out[: state[HOLD] if state[HIDDEN] > 0 else size], state[FOUND]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_space(text: Bytes) -> Bytes:
-    """Text with each run of white space as one space, or one line feed if the run holds one; none at the ends.
+    """Text with each run of white space as one space, or a line feed if the run holds one; none at the ends.
 
     text: uint8[n], UTF-8; n may be 0. A no-break space (C2 A0) is white space too.
     """
     out = np.empty(len(text), np.uint8)
-    size = 0
-    pending = np.uint8(0)
-    i = 0
+    pending = 0
+    i = size = 0
     while i < len(text):
-        c = text[i]
-        if c == 10 or c == 13:
-            pending = np.uint8(10)
-        elif c == 32 or (c >= 9 and c <= 12):
-            if pending == 0:
-                pending = np.uint8(32)
-        elif c == 0xC2 and i + 1 < len(text) and text[i + 1] == 0xA0:
-            if pending == 0:
-                pending = np.uint8(32)
-            i += 1
+        gap = GAPS[text[i]]
+        if gap == 0xC2:
+            is_space = i + 1 < len(text) and text[i + 1] == 0xA0
+            i += is_space
+            gap = 32 * is_space
+        if gap:
+            pending = min(gap, pending) if pending else gap
         else:
-            if pending != 0 and size > 0:
+            if pending and size:
                 out[size] = pending
                 size += 1
-            pending = np.uint8(0)
-            out[size] = c
+            pending = 0
+            out[size] = text[i]
             size += 1
         i += 1
     return out[:size]

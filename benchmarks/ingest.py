@@ -1,0 +1,68 @@
+"""Ingest of a real crawl, against reading and parsing it alone."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from benchmarks.debian_crawl import make_crawl
+from benchmarks.figure import Context, Figure, Limit, alternate, expect_equal
+from benchmarks.processes import run_python, watch_python
+
+WORKERS = 2
+_GB = 1e9
+
+
+def figures(context: Context) -> list[Figure]:
+    crawl = make_crawl(context)
+    context.say(f"ingest: {crawl.pages:,} pages, {crawl.bytes / 1e6:,.0f} MB of HTML, {WORKERS} processes")
+    numbers = itertools.count()
+
+    def arguments() -> list[str]:
+        out = context.scratch / f"ingest-{next(numbers)}.corpus"
+        return ["ingest", str(crawl.path), "-o", str(out), "--workers", str(WORKERS), "--json"]
+
+    def ours() -> float:
+        seconds, answer = run_python("unquilt", *arguments())
+        expect_equal("pages ingested", answer["pages"], crawl.pages)
+        context.say(f"  unquilt ingest     {seconds:6.2f} s")
+        return seconds
+
+    def peer() -> float:
+        seconds, answer = run_python("benchmarks.text_peer", str(crawl.path), str(WORKERS))
+        expect_equal("pages read by both", crawl.pages, answer["pages"])
+        context.say(f"  FastWARC + Lexbor  {seconds:6.2f} s")
+        return seconds
+
+    ours()  # numba compiles into its cache and the crawl comes into memory
+    peer()
+    peak, parent, _ = watch_python("unquilt", *arguments())
+    times, peer_times = alternate(context.repeat, ours, peer)
+    return [
+        Figure(
+            name=f"ingest, {crawl.bytes / 1e6:,.0f} MB, {WORKERS} workers",
+            unit="s",
+            ours=times,
+            peer=peer_times,
+            peer_name="FastWARC + Lexbor body.text()",
+            limit=Limit("ratio", "at most", 1.5),
+            note="wall time of a fresh process, numba's cache warm; the peer keeps script and style and "
+            "writes nothing",
+        ),
+        Figure(
+            name="ingest, peak memory of a worker",
+            unit="GB",
+            ours=(peak.of_children(parent) / _GB,),
+            limit=Limit("ours", "at most", 1.0),
+            note="resident set, high-water mark of the kernel, the larger of the workers",
+        ),
+    ]
+
+
+def ingested_corpus(context: Context) -> Path:
+    """A corpus of the crawl, from this run if it made one."""
+    out = context.scratch / "ingest-0.corpus"
+    if not (out / "corpus.json").exists():
+        crawl = make_crawl(context)
+        run_python("unquilt", "ingest", str(crawl.path), "-o", str(out), "--workers", str(WORKERS), "--json")
+    return out

@@ -1,0 +1,108 @@
+"""Fresh processes: how long one takes, and how much memory it and its children take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+_SHARED_MEMORY = Path("/dev/shm")
+_PAUSE = 0.01
+
+
+class RunFailed(Exception):
+    """A process that was measured did not end well."""
+
+
+@dataclass(slots=True)
+class Peak:
+    """The most memory, in bytes, that a process and its children had.
+
+    ``resident`` is the kernel's own high-water mark of each process (VmHWM), so no peak is missed; it counts
+    libraries and shared pages in full. ``tree`` is sampled: proportional set size, anonymous and mapped files,
+    of all processes together, and what the engine's blocks take in shared memory, mapped or not.
+    """
+
+    resident: dict[int, int] = field(default_factory=dict)
+    tree: int = 0
+    private: int = 0  # of tree: anonymous
+    mapped: int = 0  # of tree: files, libraries and blocks on disk, which the kernel can take back
+    shared: int = 0  # of tree: blocks in shared memory
+
+    def of_children(self, parent: int) -> int:
+        return max((size for process, size in self.resident.items() if process != parent), default=0)
+
+
+def run_python(module: str, *arguments: str) -> tuple[float, Any]:
+    """Run a module in a fresh interpreter: wall seconds from start to end, and the JSON that it prints."""
+    begun = time.perf_counter()
+    done = subprocess.run(_command(module, arguments), capture_output=True, check=False)
+    seconds = time.perf_counter() - begun
+    return seconds, _answer(module, done.returncode, done.stdout, done.stderr)
+
+
+def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
+    """Run a module in a fresh interpreter: peak memory, its process id, and the JSON that it prints."""
+    command = _command(module, arguments)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        peak = Peak()
+        while process.poll() is None:
+            _sample(process.pid, peak)
+            time.sleep(_PAUSE)
+        out, errors = process.communicate()
+    return peak, process.pid, _answer(module, process.returncode, out, errors)
+
+
+def _command(module: str, arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", module, *arguments]
+
+
+def _answer(module: str, status: int, out: bytes, errors: bytes) -> Any:
+    if status:
+        last = errors.decode(errors="replace").strip().splitlines()[-8:]
+        raise RunFailed(f"{module} ended with status {status}:\n" + "\n".join(last))
+    return json.loads(out)
+
+
+def _sample(pid: int, peak: Peak) -> None:
+    with suppress(psutil.Error):
+        root = psutil.Process(pid)
+        processes = [pid, *(child.pid for child in root.children(recursive=True))]
+        private = mapped = 0
+        for process in processes:
+            status = _fields(process, "status")
+            peak.resident[process] = max(peak.resident.get(process, 0), status.get("VmHWM", 0))
+            sizes = _fields(process, "smaps_rollup")
+            private += sizes.get("Pss_Anon", 0)
+            mapped += sizes.get("Pss_File", 0)
+        shared = _blocks_in_shared_memory(pid)
+        if private + mapped + shared > peak.tree:
+            peak.tree = private + mapped + shared
+            peak.private, peak.mapped, peak.shared = private, mapped, shared
+
+
+def _fields(pid: int, name: str) -> dict[str, int]:
+    """The sizes, in bytes, in a file of /proc; none if the process has ended."""
+    found = {}
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/{name}").read_text().splitlines():
+            if line.endswith(" kB"):
+                key, value = line.split(":", 1)
+                found[key] = int(value.removesuffix(" kB")) << 10
+    return found
+
+
+def _blocks_in_shared_memory(pid: int) -> int:
+    size = 0
+    for path in _SHARED_MEMORY.glob(f"unquilt-blocks-{pid}-*/*"):
+        with suppress(OSError):
+            size += path.stat().st_blocks * 512
+    return size
