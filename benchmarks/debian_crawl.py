@@ -10,9 +10,10 @@ import hashlib
 import json
 import subprocess
 import tempfile
+import urllib.parse
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figure import Context, NotMeasured
@@ -96,7 +97,8 @@ def _read_pages(deb: Path, context: Context) -> Iterator[tuple[str, bytes]]:
         subprocess.run(["dpkg", "-x", deb, folder], check=True)
         for path in sorted(Path(folder).rglob("*")):
             if path.suffix in (".html", ".htm") and path.is_file() and not path.is_symlink():
-                yield f"http://{host}/{path.relative_to(folder)}", path.read_bytes()
+                name = urllib.parse.quote(path.relative_to(folder).as_posix())
+                yield f"http://{host}/{name}", path.read_bytes()
 
 
 def _record(number: int, url: str, body: bytes) -> bytes:

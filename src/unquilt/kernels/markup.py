@@ -177,7 +177,7 @@ def _read_attributes(html: Bytes, at: int) -> tuple[int, int, int, bool]:
         i += 1  # an equals sign may begin a name
         while i < len(html) and ENDS[html[i]] & ATTRIBUTE_END == 0:
             i += 1
-        is_href = i - name == 4 and not seen and html[name] | 32 == 104 and html[name + 1] | 32 == 114
+        is_href = i - name == 4 and not seen and _stands(html, name, b"href", 32)
         seen |= is_href
         while i < len(html) and ENDS[html[i]] & SPACE:
             i += 1
@@ -283,19 +283,15 @@ def _write_gap(out: Bytes, size: int, kind: int, ampersand: int) -> int:
     """
     last = out[size - 1] if size > 0 else 0
     if kind & BLOCK:
-        if last != 10:
-            out[size] = 10
-            size += 1
-        return size
-    if last == 60:
-        return size + 3
+        out[size] = 10
+        return size + (last != 10)
+    joins = last == 60
     if ampersand >= 0:
         i = ampersand + 1
         while i < size and (CODES[out[i]] > 0 or out[i] == 35):
             i += 1
-        if i == size:
-            return size + 3
-    return size
+        joins |= i == size
+    return int(_write_ascii(out, size, b"<!>")) if joins else size
 
 
 @kernel
@@ -337,7 +333,7 @@ def _write_link(out: Bytes, size: int, html: Bytes, begin: int, end: int, state:
 def _raw_text(
     html: Bytes,
     begin: int,
-    name_end: int,
+    named: int,
     at: int,
     closed: bool,
     action: int,
@@ -357,11 +353,11 @@ def _raw_text(
         state[FOUND] |= HAS_TITLE
     is_written = is_title or action in (RAW, PLAINTEXT)
     if is_written:
-        size = _write_tag(out, size, html, begin, name_end)
+        size = _write_tag(out, size, html, begin, named)
         size = _write(out, size, html, at, stop)
     if stop == len(html):
         return stop, size
-    end_name = stop + 1 + name_end - begin
+    end_name = stop + 1 + named - begin
     if is_written:
         size = _write_gap(out, _write_tag(out, size, html, stop, end_name), BLOCK, -1)
     end = _read_attributes(html, end_name)[0]
@@ -370,7 +366,7 @@ def _raw_text(
 
 @kernel
 def _write_head_tag(html: Bytes, at: int, end: int, action: int, out: Bytes, size: int, state: Ints) -> int:
-    """A base tag, or a meta or link tag that may tell the generator or the canonical address, as it stands."""
+    """A base tag, or a meta or link tag that may tell the generator or canonical address, as it stands."""
     matters = action == BASE
     for i in range(at, end):
         matters |= html[i] == 38  # a character reference might stand for any letter

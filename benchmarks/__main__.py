@@ -1,0 +1,83 @@
+"""Measure, and print one table of ratios: python -m benchmarks [NAME...] [--repeat N] [--small].
+
+Timings never decide the exit status: a limit that is missed is shown as missed. It is 1 if an answer was
+wrong or a run failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import exchange, ingest, kernels, synth
+from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
+from benchmarks.machine import describe_machine
+from benchmarks.processes import RunFailed
+from benchmarks.report import print_machine, print_table, write_json
+
+BENCHMARKS = {
+    "ingest": ingest.figures,
+    "kernels": kernels.figures,
+    "exchange": exchange.figures,
+    "synth": synth.figures,
+}
+_RESULTS = Path(__file__).with_name("results.json")
+
+
+def main() -> int:
+    given = _arguments()
+    names = given.names or list(BENCHMARKS)
+    machine = describe_machine()
+    figures: dict[str, list[Figure]] = {}
+    problems: dict[str, str] = {}
+    is_wrong = False
+    cache = _cache()
+    with tempfile.TemporaryDirectory(prefix="run-", dir=cache) as scratch:
+        context = Context(given.repeat, given.small, cache, Path(scratch))
+        for name in names:
+            try:
+                figures[name] = BENCHMARKS[name](context)
+            except NotMeasured as why:
+                problems[name] = f"not measured: {why}"
+            except (WrongAnswer, RunFailed) as why:
+                problems[name] = f"failed: {why}"
+                is_wrong = True
+    print_machine(machine)
+    print_table([figure for some in figures.values() for figure in some])
+    for name, problem in problems.items():
+        print(f"{name} {problem}")
+    out = given.out or (_RESULTS if not given.names and not given.small and not problems else None)
+    if out:
+        write_json(out, machine, figures, repeat=given.repeat)
+    return 1 if is_wrong else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time and memory, as ratios.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(BENCHMARKS)}; else all")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of ours and of the peer, in turn [3]")
+    parser.add_argument("--small", action="store_true", help="little data: only to see that it runs")
+    parser.add_argument(
+        "--out", type=Path, help="JSON file for the figures [benchmarks/results.json for a whole run]"
+    )
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(BENCHMARKS):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if given.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    return given
+
+
+def _cache() -> Path:
+    """Where downloads and data made once are kept: about 3 GB."""
+    home = os.environ.get("UNQUILT_BENCH_CACHE")
+    cache = Path(home) if home else Path.home() / ".cache" / "unquilt-bench"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache.resolve()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""The figures as one table, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from benchmarks.figure import Figure
+
+_WIDTH = 170
+
+
+def print_machine(machine: Mapping[str, Any]) -> None:
+    libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
+    print(
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
+        f"load {machine['load']}; {machine['system']}\nPython {machine['python']}, {libraries}\n"
+    )
+
+
+def print_table(figures: Sequence[Figure]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2))
+    for name in ("figure", "ours", "peer", "ratio", "limit", ""):
+        table.add_column(name, justify="right" if name in ("ours", "peer", "ratio") else "left")
+    table.add_column("peer and how", overflow="fold")
+    for figure in figures:
+        about = "; ".join(text for text in (figure.peer_name, figure.note) if text)
+        cells = [
+            figure.name,
+            number(figure.median, figure.unit),
+            number(figure.peer_median, figure.unit),
+            number(figure.ratio, ""),
+            limit_text(figure),
+            {True: "holds", False: "missed", None: ""}[figure.holds],
+            about,
+        ]
+        table.add_row(*map(escape, cells))
+    Console(width=_WIDTH, highlight=False).print(table)
+
+
+def number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:,.{digits}f} {unit}".strip()
+
+
+def limit_text(figure: Figure) -> str:
+    limit = figure.limit
+    if limit is None:
+        return "–"
+    what = f"{figure.ratio_of}" if limit.of == "ratio" else "ours"
+    unit = "" if limit.of == "ratio" else f" {figure.unit}"
+    return f"{what} {limit.sense} {limit.value:,g}{unit}"
+
+
+def write_json(
+    path: Path, machine: Mapping[str, Any], figures: Mapping[str, Sequence[Figure]], *, repeat: int
+) -> None:
+    known = {
+        "machine": machine,
+        "repeat": repeat,
+        "figures": {name: [figure.to_json() for figure in some] for name, some in figures.items()},
+    }
+    path.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")

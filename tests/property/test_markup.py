@@ -1,0 +1,202 @@
+"""Thin markup, against the whole source parsed and walked node by node; folded space, against split and join."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from unquilt.kernels import markup
+
+some = settings(deadline=None, max_examples=400)
+
+UNSEEN = {"head", "title", *markup.ACTION_NAMES[markup.UNSEEN].split()}
+BLOCK = set(markup.BLOCK_NAMES.split())
+
+names = st.sampled_from(
+    "a area b i span font nobr x-y ruby p div li ul dd h1 pre br img hr input form button label object td tr "
+    "th table tbody caption col colgroup body head html script style title textarea xmp noscript iframe noembed "
+    "noframes template select option base link meta SCRIPT Td A".split()
+)
+attributes = st.sampled_from(
+    ["", " href=u1", ' href="u2#f"', " href='u3>'", ' class="a>b"', " x", " x=", " =", " /", "/", " href"]
+    + [" HREF = v4", " href=w5/", ' href="&amp;6"', ' href="#q"', " title='\"'", '"', "'", ' x="']
+    + [" href=a href=b", "\thref=t7\n", " xhref=no", " href=a&#35;b"]
+)
+texts = st.sampled_from(
+    [
+        "aa",
+        "b c",
+        " ",
+        "\n",
+        "\r",
+        "\f",
+        "é",
+        "<",
+        "</",
+        "<3",
+        "<!",
+        "<?",
+        "</>",
+        "</ ",
+        "&",
+        "&l",
+        "t;",
+        "&am",
+    ]
+    + [
+        "p;",
+        "&#6",
+        "5;",
+        "&copy",
+        ">",
+        '"',
+        "'",
+        "=",
+        "-",
+        "--",
+        "!",
+        "/",
+        "b>",
+        "script>",
+        "\0",
+        "<!doctype x>",
+    ]
+    + ["<!--", "-->", "--!>", "<!-->", "<!--->", "<!--<script>", "<![CDATA[", "]]>", "\ufeff", "𝒳"]
+)
+pieces = st.one_of(
+    texts,
+    st.builds("<{}{}>".format, names, attributes),
+    st.builds("<{}>".format, names),
+    st.builds("</{}>".format, names),
+    st.builds("</{}{}>".format, names, attributes),
+)
+soups = st.lists(pieces, max_size=16).map("".join)
+
+
+def thin(html: bytes) -> tuple[bytes, int]:
+    source, has = markup.thin_markup(np.frombuffer(html, np.uint8))
+    return source.tobytes(), has
+
+
+def walk(root: LexborNode) -> tuple[str, list[str]]:
+    """The text with a line feed around each block, and what links lead to, of a whole tree."""
+    text, links = [], []
+    waiting = [(root, True)]
+    while waiting:
+        node, begins = waiting.pop()
+        if node.is_text_node:
+            text.append(node.text_content or "")
+        if not node.is_element_node:
+            continue
+        text.append("\n" if node.tag in BLOCK else "")
+        if begins:
+            if node.tag in ("a", "area"):
+                links.append((node.attributes.get("href") or "").partition("#")[0])
+            waiting.append((node, False))
+            children = [] if node.tag in UNSEEN else list(node.iter(include_text=True))
+            waiting += [(child, True) for child in reversed(children)]
+    return "".join(text), [link for link in dict.fromkeys(links) if link]
+
+
+def read(source: bytes) -> tuple[str, list[str], str]:
+    tree = LexborHTMLParser(source, scripting=True)
+    assert tree.root is not None
+    title = tree.root.css_first("title")
+    return (*walk(tree.root), title.text_lexbor() if title else "")
+
+
+@settings(some, max_examples=1500)
+@given(soups)
+@example("<<b>p>x")
+@example("&l<b>t;")
+@example("&#6<!---->5;")
+@example("<script><!--<script></script>--></script>x")
+@example("<table>a<a href=u1>b<tr>c<td>d")
+@example("<template><a href=u1>x</template><a href=u1>y")
+@example("<plaintext>a<b>")
+@example("")
+def test_thin_source_parses_to_the_same_letters_links_and_title(html: str) -> None:
+    text, links, title = read(html.encode())
+    thin_text, thin_links, thin_title = read(thin(html.encode())[0])
+    assert "".join(thin_text.split()) == "".join(text.split())
+    assert thin_links == links
+    assert thin_title == title
+
+
+inline = st.sampled_from(["b", "i", "span", "font", "x-y", "code"])
+block = st.sampled_from(["div", "section", "blockquote", "ul", "center", "fieldset", "form"])
+nested = st.recursive(
+    st.sampled_from(
+        ["a", "bc", " ", "é", "&amp;", "&lt;", "<br>", "<img src=x>", "<!-- x -->", "<script>x</script>"]
+    ),
+    lambda inner: st.builds(
+        "<{0} class='x > y'>{1}</{0}>".format, st.one_of(inline, block), st.lists(inner).map("".join)
+    ),
+    max_leaves=20,
+)
+
+
+@some
+@given(st.lists(nested).map("".join))
+def test_well_formed_source_has_the_same_words(html: str) -> None:
+    assert read(thin(html.encode())[0])[0].split() == read(html.encode())[0].split()
+
+
+@some
+@given(st.one_of(st.binary(max_size=60), st.text("<>/!-&;=\"' abstx\0", max_size=60).map(str.encode)))
+def test_any_bytes_are_thinned_to_few_tags(html: bytes) -> None:
+    source, _ = thin(html)
+    assert len(source) <= 2 * len(html) + 16
+    kept = {name for action, names in markup.ACTION_NAMES.items() for name in names.split()}
+    assert {name.decode().lower() for name in re.findall(rb"</?([a-zA-Z]+)", source)} <= kept | {"svg"}
+
+
+@pytest.mark.parametrize(
+    ("html", "expected", "has"),
+    [
+        (b"", b"", 0),
+        (b"<div class=x>a</div>", b"\na\n", 0),
+        (b"a<b>b</b>c<!-- d -->e", b"abce", 0),
+        (b"<a href='u#f'>x</a><a href=u>y</a>", b"<area href='u'>xy", markup.HAS_LINKS),
+        (b"<a name=x>x</a><a href='#f'>y</a>", b"xy", 0),
+        (b"<title>a</title><title>b</title>", b"\n<title>a</title>\n", markup.HAS_TITLE),
+        (b"<meta charset=utf-8><META NAME=Generator>", b"\n<META NAME=Generator>", markup.HAS_META),
+        (b"<base href=x>", b"<base href=x>", markup.HAS_BASE),
+        (b"<svg><title>a</title><![CDATA[b<]]></svg>c", b"\n<svg><![CDATA[b<]]></svg>\nc", 0),
+        (b"<svg><script/>a", b"\na", 0),
+        (b"<svg><p><script/>a", b"\n", 0),
+        (b"<div class='never closed", b"", 0),
+    ],
+)
+def test_what_thin_source_looks_like(html: bytes, expected: bytes, has: int) -> None:
+    assert thin(html) == (expected, has)
+
+
+def test_tables_nest_32_deep_and_no_deeper() -> None:
+    source, _ = thin(b"<table><td>" * 40 + b"x" + b"</td></table>" * 40 + b"<table>")
+    assert source.count(b"<table>") == 33
+    assert source.count(b"</table>") == 32
+    assert source.endswith(b"</table>\n<table>")
+
+
+@some
+@given(st.text(st.sampled_from("ab \n\t\r\f\v\u00a0\u00c2é𝒳\0"), max_size=30))
+@example("")
+@example("\u00c2")
+def test_folded_space_is_one_space_or_line_feed(text: str) -> None:
+    def gap(run: re.Match[str]) -> str:
+        return "\n" if set(run[0]) & {"\n", "\r"} else " "
+
+    expected = re.sub("[ \n\t\r\f\v\u00a0]+", gap, text).strip(" \n")
+    folded = markup.fold_space(np.frombuffer(text.encode(), np.uint8))
+    assert folded.tobytes().decode() == expected
+
+
+@some
+@given(st.binary(max_size=30))
+def test_any_bytes_can_be_folded(text: bytes) -> None:
+    folded = markup.fold_space(np.frombuffer(text, np.uint8)).tobytes()
+    assert folded.translate(None, b" \n") == re.sub(rb"[ \n\t\r\f\v]|\xc2\xa0", b"", text)
