@@ -27,8 +27,8 @@ class Peak:
     """The most memory, in bytes, that a process and its children had.
 
     ``resident`` is the kernel's own high-water mark of each process (VmHWM), so no peak is missed; it counts
-    libraries and shared pages in full. ``tree`` is sampled: proportional set size, anonymous and mapped files,
-    of all processes together, and what the engine's blocks take in shared memory, mapped or not.
+    libraries and shared pages in full. ``tree`` is sampled: the proportional set size of all processes
+    together, anonymous and mapped files, and what the engine's blocks take in shared memory, mapped or not.
     """
 
     resident: dict[int, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Thin markup, against the whole source parsed and walked node by node; folded space, against split and join."""
+"""Thin markup, against the whole source parsed and walked; folded space, against a regular expression."""
 
 import re
 
@@ -15,57 +15,24 @@ some = settings(deadline=None, max_examples=400)
 UNSEEN = {"head", "title", *markup.ACTION_NAMES[markup.UNSEEN].split()}
 BLOCK = set(markup.BLOCK_NAMES.split())
 
-names = st.sampled_from(
-    "a area b i span font nobr x-y ruby p div li ul dd h1 pre br img hr input form button label object td tr "
-    "th table tbody caption col colgroup body head html script style title textarea xmp noscript iframe noembed "
-    "noframes template select option base link meta SCRIPT Td A".split()
-)
-attributes = st.sampled_from(
-    ["", " href=u1", ' href="u2#f"', " href='u3>'", ' class="a>b"', " x", " x=", " =", " /", "/", " href"]
-    + [" HREF = v4", " href=w5/", ' href="&amp;6"', ' href="#q"', " title='\"'", '"', "'", ' x="']
-    + [" href=a href=b", "\thref=t7\n", " xhref=no", " href=a&#35;b"]
-)
-texts = st.sampled_from(
-    [
-        "aa",
-        "b c",
-        " ",
-        "\n",
-        "\r",
-        "\f",
-        "é",
-        "<",
-        "</",
-        "<3",
-        "<!",
-        "<?",
-        "</>",
-        "</ ",
-        "&",
-        "&l",
-        "t;",
-        "&am",
-    ]
-    + [
-        "p;",
-        "&#6",
-        "5;",
-        "&copy",
-        ">",
-        '"',
-        "'",
-        "=",
-        "-",
-        "--",
-        "!",
-        "/",
-        "b>",
-        "script>",
-        "\0",
-        "<!doctype x>",
-    ]
-    + ["<!--", "-->", "--!>", "<!-->", "<!--->", "<!--<script>", "<![CDATA[", "]]>", "\ufeff", "𝒳"]
-)
+NAMES = """
+    a area b i span font nobr x-y ruby p div li ul dd h1 pre br img hr input form button label object td tr th
+    table tbody caption col colgroup body head html script style title textarea xmp noscript iframe noembed
+    noframes template select option base link meta SCRIPT Td A
+"""
+# fmt: off
+ATTRIBUTES = [
+    "", " href=u1", ' href="u2#f"', " href='u3>'", ' class="a>b"', " x", " x=", " =", " /", "/", " href", '"',
+    " HREF = v4", " href=w5/", ' href="&amp;6"', ' href="#q"', " title='\"'", ' x="', " href=a href=b",
+    "'", "\thref=t7\n", " xhref=no", " href=a&#35;b",
+]
+TEXTS = [
+    "aa", "b c", " ", "\n", "\r", "\f", "é", "𝒳", "\ufeff", "\0", "<", "</", "<3", "<!", "<?", "</>",
+    "</ ", "&", "&l", "t;", "&am", "p;", "&#6", "5;", "&copy", ">", '"', "'", "=", "-", "--", "!", "/", "b>",
+    "script>", "<!doctype x>", "<!--", "-->", "--!>", "<!-->", "<!--->", "<!--<script>", "<![CDATA[", "]]>",
+]
+# fmt: on
+names, attributes, texts = map(st.sampled_from, (NAMES.split(), ATTRIBUTES, TEXTS))
 pieces = st.one_of(
     texts,
     st.builds("<{}{}>".format, names, attributes),
@@ -127,7 +94,7 @@ def test_thin_source_parses_to_the_same_letters_links_and_title(html: str) -> No
 
 
 inline = st.sampled_from(["b", "i", "span", "font", "x-y", "code"])
-block = st.sampled_from(["div", "section", "blockquote", "ul", "center", "fieldset", "form"])
+block = st.sampled_from(["div", "section", "blockquote", "ul", "center", "fieldset"])
 nested = st.recursive(
     st.sampled_from(
         ["a", "bc", " ", "é", "&amp;", "&lt;", "<br>", "<img src=x>", "<!-- x -->", "<script>x</script>"]

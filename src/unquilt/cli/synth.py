@@ -50,5 +50,5 @@ def command(out: str, workers: int | None, as_json: bool, quiet: bool, **options
         click.echo(f"{name} left out: {why}")
     click.echo(
         f"\n{done.pages:,} pages in {done.files} WARC files, {size_text(done.bytes)}, in {duration(seconds)}."
-        f"\nRead them:  unquilt run {done.path} -o {done.path}.corpus"
+        f"\nRead them:  unquilt run '{done.path}/*.warc.gz' -o {done.path}.corpus"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
@@ -19,9 +20,9 @@ _SPACE = " \t\n\f\r"
 
 # Addresses that need no working out: all that urljoin does is put something in front of them. No empty or
 # dotted folders but "../" at the beginning, no scheme but http(s), nothing urljoin would drop.
-_SAFE = r"[\w!$%&'()*+,=@~-]+"
-_PATH = rf"{_SAFE}(?:[./]{_SAFE})*/?"
-_QUERY = rf"(?:\?(?:{_SAFE}|[./:;?])+)?"
+_SAFE = r"\w!$%&'()*+,=@~-"
+_PATH = rf"[{_SAFE}]+(?:[./][{_SAFE}]+)*/?"
+_QUERY = rf"(?:\?[./:;?{_SAFE}]+)?"
 _HOST = r"s?://[a-zA-Z0-9.-]+(?::[0-9]+)?"
 _PLAIN = re.compile(
     rf"(?:((?:\.\./)*){_PATH}{_QUERY}|(/)(?:{_PATH})?{_QUERY}|(http){_HOST}(?:/(?:{_PATH})?{_QUERY})?)",
@@ -42,7 +43,7 @@ class Parsed:
 
 def parse_html(html: bytes, url: str) -> Parsed:
     """Parse UTF-8 HTML once. Never raises for bad HTML; what cannot be parsed has no text."""
-    thin, has = thin_markup(np.frombuffer(html, np.uint8))
+    thin, has = thin_markup(np.frombuffer(html.removeprefix(BOM_UTF8), np.uint8))
     tree = LexborHTMLParser(thin.tobytes())
     body = tree.body
     root = tree.root
@@ -101,14 +102,14 @@ def join_all(base: str, hrefs: list[str]) -> list[str]:
     return list(found)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _lead(href: str) -> str | None:
     """What a plain address begins with: nothing, "../" some times, "/" or "http"; None if it is not plain."""
     plain = _PLAIN.fullmatch(href)
     return plain[plain.lastindex or 1] if plain else None
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def _join(base: str, href: str) -> str:
     """href as seen from base, without fragment; "" if it is not http(s) or cannot be read."""
     href = href.strip(_SPACE)
