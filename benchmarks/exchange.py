@@ -57,7 +57,7 @@ def _against_duckdb(context: Context, folder: Path, records: int) -> tuple[Figur
     database = duckdb.connect(config={"threads": WORKERS, "temp_directory": str(context.scratch)})
     database.execute(f"create table records as select page, gram from read_parquet('{folder}/*.parquet')")
     files = sorted(map(str, folder.glob("*.parquet")))
-    answers: set[Answer] = set()
+    answers: list[Answer] = []
 
     def duck() -> Answer:
         found = database.execute(_QUERY).fetchone()
@@ -78,7 +78,6 @@ def _against_duckdb(context: Context, folder: Path, records: int) -> tuple[Figur
             _seconds(context, "DuckDB count(distinct)", duck, answers),
         )
     database.close()
-    expect_equal("different answers of engine and DuckDB", len(answers), 1)
     figure = Figure(
         name=f"grams on {MIN_PAGES} to {MAX_PAGES} pages, {records / 1e6:,.0f} M records in memory",
         unit="s",
@@ -89,16 +88,19 @@ def _against_duckdb(context: Context, folder: Path, records: int) -> tuple[Figur
         limit=Limit("ratio", "at least", 4),
         note=f"{note}; the same answer",
     )
-    return figure, answers.pop()
+    return figure, answers[0]
 
 
 def _seconds(
-    context: Context, name: str, call: Callable[[], Answer], answers: set[Answer]
+    context: Context, name: str, call: Callable[[], Answer], answers: list[Answer]
 ) -> Callable[[], float]:
+    """A measurement of ``call``, whose answer must be the one that is there already."""
+
     def measure() -> float:
         begun = time.perf_counter()
-        answers.add(call())
+        answers.append(call())
         seconds = time.perf_counter() - begun
+        expect_equal("grams, and the pages they are on", answers[0], answers[-1])
         context.say(f"  {name:<24} {seconds:6.2f} s")
         return seconds
 
@@ -110,7 +112,7 @@ def _within_budget(context: Context, folder: Path, records: int, answer: Answer)
     budget = BUDGET if not context.small else 512 << 20
 
     def check(found: Any) -> None:
-        expect_equal("grams and pages", tuple(found["answer"]), answer)
+        expect_equal("grams, and the pages they are on", tuple(found["answer"]), answer)
 
     def whole(memory: int) -> Callable[[], float]:
         def measure() -> float:

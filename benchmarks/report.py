@@ -55,7 +55,7 @@ def limit_text(figure: Figure) -> str:
     limit = figure.limit
     if limit is None:
         return "–"
-    what = f"{figure.ratio_of}" if limit.of == "ratio" else "ours"
+    what = figure.ratio_of if limit.of == "ratio" else "ours"
     unit = "" if limit.of == "ratio" else f" {figure.unit}"
     return f"{what} {limit.sense} {limit.value:,g}{unit}"
 

@@ -125,10 +125,7 @@ def test_hostile_markup_is_survived(name: str, html: bytes, words: list[str] | N
     from unquilt.ingest.capture import Capture
 
     rows = PageRows(seed=0)
-    assert (
-        rows.add(Capture(url="http://a.example/", body=html, source=name, offset=0, media_type="text/html"))
-        is None
-    )
+    assert rows.add(Capture(url="http://a.example/", body=html, source=name, offset=0, media_type="text/html")) is None
     (found,) = rows.take(0).to_pylist()
     if words is not None:
         assert found["text"].split() == words
@@ -136,9 +133,7 @@ def test_hostile_markup_is_survived(name: str, html: bytes, words: list[str] | N
         assert found["bytes"] == len(html)
 
 
-@pytest.mark.parametrize(
-    "url", ["http:///nohost", "http://[::1", "http://a b/", "http://\udcff/", "https://"]
-)
+@pytest.mark.parametrize("url", ["http:///nohost", "http://[::1", "http://a b/", "http://\udcff/", "https://"])
 def test_a_url_without_a_host_is_counted(url: str, tmp_path: Path) -> None:
     listed = tmp_path / "rows.jsonl"
     lines = [

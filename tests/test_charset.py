@@ -161,13 +161,9 @@ def test_labels_mean_what_browsers_take_them_for(label: str, charset: str) -> No
 
 
 ANY_BYTES = st.binary(max_size=400) | st.lists(
-    st.sampled_from(
-        [b"<meta charset=shift_jis>", b"\xff\xfe", b"\x1b$B", b"~{", b"\0", b"\xe9", b"<p>", b"\x81"]
-    )
+    st.sampled_from([b"<meta charset=shift_jis>", b"\xff\xfe", b"\x1b$B", b"~{", b"\0", b"\xe9", b"<p>", b"\x81"])
 ).map(b"".join)
-ANY_LABEL = st.text(max_size=8) | st.sampled_from(
-    [name for name, _ in LEGACY] + ["utf-16", "hz", "iso-2022-kr"]
-)
+ANY_LABEL = st.text(max_size=8) | st.sampled_from([name for name, _ in LEGACY] + ["utf-16", "hz", "iso-2022-kr"])
 
 
 @given(ANY_BYTES, ANY_LABEL)

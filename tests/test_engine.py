@@ -58,9 +58,7 @@ def test_no_items_give_no_results(engine: LocalEngine) -> None:
 def test_an_exchange_brings_equal_keys_together(engine: LocalEngine) -> None:
     with engine.exchange(multiples, range(7), name="Multiplying", buckets=1 << BITS) as blocks:
         table = engine.gather(engine.reduce(count_keys, blocks, name="Counting"), COUNTS)
-    assert dict(zip(table["key"].to_pylist(), table["count"].to_pylist(), strict=True)) == counted_one_by_one(
-        7
-    )
+    assert dict(zip(table["key"].to_pylist(), table["count"].to_pylist(), strict=True)) == counted_one_by_one(7)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -78,10 +76,7 @@ def test_an_exchange_of_an_exchange(engine: LocalEngine) -> None:
         engine.exchange(multiples, range(5), name="Multiplying", buckets=1 << BITS) as by_key,
         engine.exchange(swap, by_key, name="Swapping", buckets=1 << BITS) as by_value,
     ):
-        found = {
-            number: (values, keys)
-            for number, values, keys in engine.reduce(collect, by_value, name="Looking")
-        }
+        found = {number: (values, keys) for number, values, keys in engine.reduce(collect, by_value, name="Looking")}
     for number in range(5):
         expected = sorted(n * (number + 1) * 0x9E3779B97F4A7C15 % 2**64 for n in range(1000))
         assert found[number] == ([number] * 1000, expected)
@@ -112,9 +107,7 @@ def test_a_small_budget_gives_the_same_tables(engine: LocalEngine, tmp_path: Pat
         assert blocks.disk_bytes > 0
         table = small.gather(small.reduce(count_keys, blocks, name="Counting"), COUNTS)
     assert list(tmp_path.iterdir()) == []
-    assert dict(zip(table["key"].to_pylist(), table["count"].to_pylist(), strict=True)) == counted_one_by_one(
-        9
-    )
+    assert dict(zip(table["key"].to_pylist(), table["count"].to_pylist(), strict=True)) == counted_one_by_one(9)
 
 
 def test_an_error_names_the_item_and_the_page_and_the_engine_can_go_on() -> None:
@@ -224,9 +217,7 @@ def test_a_killed_program_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 def test_blocks_of_a_killed_program_are_removed_by_the_next(tmp_path: Path) -> None:
-    dead = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True
-    )
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     left = tmp_path / f"unquilt-blocks-{int(dead.stdout)}-x"
     ours = tmp_path / f"unquilt-blocks-{os.getpid()}-x"
     for folder in (left, ours):

@@ -80,9 +80,7 @@ def test_every_folder_name_makes_a_url_with_a_host(name: bytes) -> None:
         ("a/gone.html", None, "unreadable"),
     ],
 )
-def test_a_file_that_is_no_page_is_skipped(
-    tmp_path: Path, name: str, data: bytes | None, reason: str
-) -> None:
+def test_a_file_that_is_no_page_is_skipped(tmp_path: Path, name: str, data: bytes | None, reason: str) -> None:
     found = read(tmp_path, name, data)
     assert isinstance(found, Skip)
     assert (found.reason, found.source) == (reason, f"folder/{name}")
@@ -180,9 +178,7 @@ def response(number: int) -> bytes:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
-def test_the_pieces_of_a_wacz_give_what_its_warcs_hold(
-    tmp_path: Path, method: int, pack: type[bytes]
-) -> None:
+def test_the_pieces_of_a_wacz_give_what_its_warcs_hold(tmp_path: Path, method: int, pack: type[bytes]) -> None:
     params = IngestParams(split_bytes=65536)
     expected = []
     with zipfile.ZipFile(tmp_path / "c.wacz", "w", method) as archive:

@@ -53,9 +53,7 @@ def test_encodings_are_undone(tmp_path: Path, encoding: str, is_chunked: bool) -
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
-def test_a_body_stored_without_its_declared_encodings_is_taken_as_it_is(
-    tmp_path: Path, encoding: str
-) -> None:
+def test_a_body_stored_without_its_declared_encodings_is_taken_as_it_is(tmp_path: Path, encoding: str) -> None:
     extra = f"Content-Encoding: {encoding}\r\nTransfer-Encoding: chunked\r\n"
     assert only(read(write(tmp_path, record(response(HTML, extra=extra), A)))[0]).body == HTML
 
@@ -143,12 +141,8 @@ def test_what_is_text_is_told_by_type_and_first_bytes(
         ("OK", "any", f"bad-header {A}"),
     ],
 )
-def test_statuses_that_were_not_asked_for_are_skipped(
-    tmp_path: Path, status: str, asked: str, expected: str
-) -> None:
-    assert short(read(write(tmp_path, record(response(HTML, status=status), A)), status=asked)[0]) == [
-        expected
-    ]
+def test_statuses_that_were_not_asked_for_are_skipped(tmp_path: Path, status: str, asked: str, expected: str) -> None:
+    assert short(read(write(tmp_path, record(response(HTML, status=status), A)), status=asked)[0]) == [expected]
 
 
 @pytest.mark.parametrize("text", ["", "ok", "200-", "299-200", "200,,203", "2xx", "20000"])

@@ -44,9 +44,7 @@ def test_a_page_has_everything_its_bytes_tell(tmp_path: Path) -> None:
         "<body><div>cr<b>oss</b></div><div>words</div><p>Über <a href='x.html#top'>one</a><!-- no -->"
         "<p>two <a href='//b.example/'>three</a></body></html>"
     ).encode()
-    (found,) = rows(
-        ingest_records(tmp_path, [record("http://www.a.co.uk/d/p", html, date="2021-02-03T04:05:06Z")])
-    )
+    (found,) = rows(ingest_records(tmp_path, [record("http://www.a.co.uk/d/p", html, date="2021-02-03T04:05:06Z")]))
     chunks = html.split(b"<p>")
     chunks[1:] = [b"<p>" + chunk for chunk in chunks[1:]]
     style = noise_fingerprint(np.frombuffer(html, np.uint8), 32, 128, *cell_permutations(0, 128))
@@ -100,9 +98,7 @@ def test_text_that_is_not_html_gets_what_makes_sense(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_the_corpus_does_not_depend_on_the_number_of_workers(
-    small_crawl: Path, tmp_path: Path, workers: int
-) -> None:
+def test_the_corpus_does_not_depend_on_the_number_of_workers(small_crawl: Path, tmp_path: Path, workers: int) -> None:
     with LocalEngine(workers=workers, memory=4 << 30) as engine:
         done = ingest_crawl([str(small_crawl)], tmp_path / "corpus", SMALL, engine=engine)
     assert len(done.corpus.parts) > 3
@@ -115,9 +111,7 @@ def test_ids_are_part_and_row_and_every_page_is_there_once(
     small_crawl: Path, tmp_path: Path, engine: LocalEngine
 ) -> None:
     corpus = ingest_crawl([str(small_crawl)], tmp_path / "corpus", SMALL, engine=engine).corpus
-    assert corpus.read(["url"])["url"].to_pylist() == [
-        f"http://host{i % 30}.example/{i}" for i in range(1500)
-    ]
+    assert corpus.read(["url"])["url"].to_pylist() == [f"http://host{i % 30}.example/{i}" for i in range(1500)]
     expected = [(part.number << 32) + row for part in corpus.parts for row in range(part.pages)]
     assert corpus.read(["page"])["page"].to_pylist() == expected
     assert corpus.read().schema.equals(PAGES)
@@ -135,9 +129,7 @@ def test_the_same_input_again_adds_nothing(small_crawl: Path, tmp_path: Path, en
 
 def test_a_second_crawl_is_appended(small_crawl: Path, tmp_path: Path, engine: LocalEngine) -> None:
     first = ingest_crawl([str(small_crawl)], tmp_path / "corpus", SMALL, engine=engine).corpus
-    more = write_warc(
-        tmp_path / "more.warc.gz", [record("http://new.example/", page(9)), record("dns:x", b"")]
-    )
+    more = write_warc(tmp_path / "more.warc.gz", [record("http://new.example/", page(9)), record("dns:x", b"")])
     both = ingest_crawl([str(more)], tmp_path / "corpus", SMALL, engine=engine)
     assert both.corpus.pages == 1501
     assert both.corpus.read(["url"])["url"][-1].as_py() == "http://new.example/"
@@ -145,9 +137,10 @@ def test_a_second_crawl_is_appended(small_crawl: Path, tmp_path: Path, engine: L
     assert both.corpus.read_skipped()["url"].to_pylist() == ["dns:x"]
     assert both.corpus.digest != first.digest
     third = write_warc(tmp_path / "third.warc.gz", [record("ftp://y/", b"")])
-    assert ingest_crawl([str(third)], tmp_path / "corpus", SMALL).corpus.read_skipped()[
-        "url"
-    ].to_pylist() == ["dns:x", "ftp://y/"]
+    assert ingest_crawl([str(third)], tmp_path / "corpus", SMALL).corpus.read_skipped()["url"].to_pylist() == [
+        "dns:x",
+        "ftp://y/",
+    ]
 
 
 KILLED = """
@@ -188,14 +181,10 @@ def test_a_run_killed_before_any_rename_goes_on_and_ends_the_same(small_crawl: P
         assert tree(folder) == expected
 
 
-def test_killed_with_its_workers_at_any_moment_it_goes_on(
-    small_crawl: Path, tmp_path: Path, unquilt: Unquilt
-) -> None:
+def test_killed_with_its_workers_at_any_moment_it_goes_on(small_crawl: Path, tmp_path: Path, unquilt: Unquilt) -> None:
     command = ["ingest", small_crawl, "-o", tmp_path / "corpus", "--split-bytes", "65536", "--workers", "2"]
     for seconds in (0.8, 1.4, 2.0):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "unquilt", *map(str, command)], stderr=subprocess.DEVNULL
-        )
+        process = subprocess.Popen([sys.executable, "-m", "unquilt", *map(str, command)], stderr=subprocess.DEVNULL)
         time.sleep(seconds)
         process.kill()
         process.wait()
@@ -237,9 +226,7 @@ def test_all_captures_count_if_asked(tmp_path: Path) -> None:
 
 
 def test_a_later_crawl_supersedes_an_earlier_one(tmp_path: Path) -> None:
-    ingest_records(
-        tmp_path, [record("http://a.example/", b"<p>old"), record("http://a.example/1", b"<p>kept")]
-    )
+    ingest_records(tmp_path, [record("http://a.example/", b"<p>old"), record("http://a.example/1", b"<p>kept")])
     new = [record("http://a.example/", b"<p>new", date="2021-01-01T00:00:00Z")]
     corpus = ingest_crawl([str(write_warc(tmp_path / "new.warc.gz", new))], tmp_path / "corpus", SMALL).corpus
     assert corpus.read(["text"])["text"].to_pylist() == ["kept", "new"]

@@ -159,9 +159,7 @@ def test_parquet_cut_off_is_named_as_damaged(tmp_path: Path) -> None:
 
 
 def test_plain_jsonl_is_cut_and_compressed_is_not(tmp_path: Path) -> None:
-    lines = b"".join(
-        b'{"url": "http://a.org/%s", "html": "x"}\n' % os.urandom(40).hex().encode() for _ in range(2000)
-    )
+    lines = b"".join(b'{"url": "http://a.org/%s", "html": "x"}\n' % os.urandom(40).hex().encode() for _ in range(2000))
     assert len(kinds(put(tmp_path / "a.jsonl", lines))) > 1
     assert len(kinds(put(tmp_path / "a.jsonl.gz", gzip.compress(lines)))) == 1
 

@@ -26,9 +26,7 @@ def test_a_saved_result_is_loaded_as_it_was(corpus: Corpus) -> None:
     assert loaded.params == {"k": 5}
 
 
-def test_a_result_of_other_pages_or_parameters_is_never_taken_for_this_one(
-    corpus: Corpus, tmp_path: Path
-) -> None:
+def test_a_result_of_other_pages_or_parameters_is_never_taken_for_this_one(corpus: Corpus, tmp_path: Path) -> None:
     Result("quilts", {}, {"k": 5}, corpus.digest).save(corpus)
     with pytest.raises(CorpusMismatch, match="other parameters"):
         load_result(corpus, "quilts", params={"k": 6})

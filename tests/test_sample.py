@@ -124,9 +124,7 @@ def test_the_hosts_called_level_1_agree_byte_for_byte(pages: dict[str, bytes]) -
 
 
 def test_one_url_was_captured_twice_with_different_bytes(records: list[Record]) -> None:
-    captures = Counter(
-        record.url for record in records if record.fields["WARC-Type"] == "response" and record.status
-    )
+    captures = Counter(record.url for record in records if record.fields["WARC-Type"] == "response" and record.status)
     [(url, times)] = [(url, times) for url, times in captures.items() if times > 1]
     assert (url, times) == ("http://policy.example/policy.html/ap-license.html", 2)
     assert len({record.payload for record in records if record.url == url}) == 2

@@ -210,9 +210,7 @@ def test_every_page_of_the_truth_is_in_the_crawl_and_no_other(web: Web) -> None:
 def test_the_bytes_do_not_depend_on_the_number_of_workers(web: Web, tmp_path: Path) -> None:
     write_synth(tmp_path / "again", PARAMS, workers=2)
     files = sorted(path.relative_to(web.folder) for path in web.folder.rglob("*") if path.is_file())
-    again = sorted(
-        path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file()
-    )
+    again = sorted(path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file())
     assert files == again
     assert all((web.folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes() for name in files)
 
@@ -228,9 +226,7 @@ def test_the_crawl_has_more_than_pages_in_it(web: Web) -> None:
     assert kinds == {"warcinfo", "response", "revisit"}
     assert len({row["WARC-Record-ID"] for row in fields}) == len(fields)
     assert len(fields) == web.summary.records + web.summary.files
-    statuses = {
-        m[9:12] for path in web.folder.glob("*.gz") for f, m in records(path) if f["WARC-Type"] == "response"
-    }
+    statuses = {m[9:12] for path in web.folder.glob("*.gz") for f, m in records(path) if f["WARC-Type"] == "response"}
     assert {b"200", b"301", b"404"} <= statuses
 
 
@@ -302,9 +298,7 @@ def test_spam_pages_are_made_of_phrases_popular_elsewhere(web: Web) -> None:
         popular = []
         for page in mine:
             elsewhere = [
-                gram
-                for gram in page.grams
-                if sum(web.pages[u].host != row["host"] for u in web.docs[gram]) >= 5
+                gram for gram in page.grams if sum(web.pages[u].host != row["host"] for u in web.docs[gram]) >= 5
             ]
             assert len(elsewhere) >= 0.5 * len(page.grams)
             popular.append(popular_shingles(page, mine))
@@ -371,9 +365,7 @@ def test_mirrors_are_of_their_level_over_all_shared_paths(web: Web) -> None:
     rows = web.truth("mirrors")
     assert {row["level"] for row in rows} == {"1", "2", "3", "4", "5", "mismatch"}
     for row in rows:
-        a, b = (
-            {p.path: p for p in web.pages.values() if p.host == row[side]} for side in ("host_a", "host_b")
-        )
+        a, b = ({p.path: p for p in web.pages.values() if p.host == row[side]} for side in ("host_a", "host_b"))
         assert len(a) == len(b) >= 20
         shared = a.keys() & b.keys()
         outcomes = {outcome(a[path], b[path]) for path in shared}
@@ -394,9 +386,7 @@ def chunks_of(body: bytes) -> list[bytes]:
 
 def test_copied_and_empty_chunks_are_in_the_raw_bytes(web: Web) -> None:
     rows = web.truth("chunks")
-    hashes = {
-        url: {hashlib.sha1(c).hexdigest() for c in chunks_of(page.body)} for url, page in web.pages.items()
-    }
+    hashes = {url: {hashlib.sha1(c).hexdigest() for c in chunks_of(page.body)} for url, page in web.pages.items()}
     assert all(row["sha1"] in hashes[row["url"]] for row in rows)
     stops = {hashlib.sha1(chunk).hexdigest() for chunk in (b"<p></p>", b"<p>&nbsp;</p>")}
     assert {row["sha1"] for row in rows if row["kind"] == "stop"} <= stops
@@ -430,9 +420,7 @@ def test_a_small_web_has_the_plants_that_fit_and_says_which_do_not(tmp_path: Pat
 
 
 def test_a_web_without_plants_has_empty_tables_and_misses_nothing(tmp_path: Path) -> None:
-    params = SynthParams(
-        pages=400, near_duplicates=0, quilts=0, spam=0, templates=0, mirrors=0, reuse=0, traps=0
-    )
+    params = SynthParams(pages=400, near_duplicates=0, quilts=0, spam=0, templates=0, mirrors=0, reuse=0, traps=0)
     summary = write_synth(tmp_path / "web", params, workers=1)
     stray = pq.read_table(tmp_path / "web/truth/chunks.parquet").to_pylist()
     assert {row["kind"] for row in stray} <= {"stop"}

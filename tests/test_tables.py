@@ -104,9 +104,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
 
 
 def test_half_characters_survive_as_replacements(tmp_path: Path) -> None:
-    (page,) = from_jsonl(
-        tmp_path / "t", b'{"url": "http://a.org/\\ud800", "html": "a\\udc00b \\ud83d\\ude00"}'
-    )
+    (page,) = from_jsonl(tmp_path / "t", b'{"url": "http://a.org/\\ud800", "html": "a\\udc00b \\ud83d\\ude00"}')
     assert isinstance(page, Capture)
     assert page.url == "http://a.org/\ufffd"
     assert page.body.decode() == "a\ufffdb 😀"
@@ -118,9 +116,7 @@ def test_text_is_taken_where_there_is_no_html(tmp_path: Path) -> None:
     assert (page.body, page.is_text_only, page.media_type) == (b"x", True, "text/plain")
 
 
-@pytest.mark.parametrize(
-    "data", [b'{"uri": "http://a.org/", "html": "x"}\n', b'{"uri": "x", "html": "y"}\n' * 300]
-)
+@pytest.mark.parametrize("data", [b'{"uri": "http://a.org/", "html": "x"}\n', b'{"uri": "x", "html": "y"}\n' * 300])
 def test_jsonl_without_the_columns_names_those_it_has(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(BadInput, match="its columns are: uri, html") as error:
         from_jsonl(tmp_path / "t", data)
@@ -160,8 +156,7 @@ def test_times_are_read_in_many_forms(tmp_path: Path, given: object, time: int |
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_compressed_jsonl_cut_off_gives_its_pages_until_there(tmp_path: Path, pack: Any) -> None:
     lines = b"".join(
-        b'{"url": "http://a.org/%d", "html": "%s"}\n' % (i, os.urandom(500).hex().encode())
-        for i in range(1000)
+        b'{"url": "http://a.org/%d", "html": "%s"}\n' % (i, os.urandom(500).hex().encode()) for i in range(1000)
     )
     assert summary(from_jsonl(tmp_path / "t", pack(lines))) == ["Capture"] * 1000
     found = summary(from_jsonl(tmp_path / "t", pack(lines)[:-1000]))
@@ -176,9 +171,7 @@ def test_the_pieces_of_a_file_give_every_line_once(tmp_path: Path) -> None:
     pieces = plan([str(tmp_path / "t.jsonl")], PARAMS).pieces
     assert len(pieces) > 2
     found = [one for piece in pieces for one in read_jsonl(piece, PARAMS)]
-    assert [one.url for one in found if isinstance(one, Capture)] == [
-        f"http://a.org/{i}" for i in range(1000)
-    ]
+    assert [one.url for one in found if isinstance(one, Capture)] == [f"http://a.org/{i}" for i in range(1000)]
 
 
 @given(st.binary(max_size=200), st.integers(0, len(GOOD)))
@@ -231,9 +224,7 @@ def test_row_groups_are_read_apart_with_their_row_numbers(tmp_path: Path) -> Non
 
 
 def test_a_damaged_row_group_is_skipped_and_the_others_are_read(tmp_path: Path) -> None:
-    table = pa.table(
-        {"url": [f"http://a.org/{i}" for i in range(30)], "html": [os.urandom(900) for _ in range(30)]}
-    )
+    table = pa.table({"url": [f"http://a.org/{i}" for i in range(30)], "html": [os.urandom(900) for _ in range(30)]})
     pq.write_table(table, tmp_path / "t", row_group_size=10, compression="zstd", use_dictionary=False)
     column = pq.ParquetFile(tmp_path / "t").metadata.row_group(1).column(1)
     data = bytearray((tmp_path / "t").read_bytes())

@@ -13,9 +13,7 @@ from unquilt.ingest.sites import host_of
 from unquilt.ingest.urls import URL_TABLE, read_urls
 
 
-def read(
-    path: Path, data: bytes, begin: int = 0, end: int | None = None
-) -> tuple[list[dict[str, object]], list[Skip]]:
+def read(path: Path, data: bytes, begin: int = 0, end: int | None = None) -> tuple[list[dict[str, object]], list[Skip]]:
     path.write_bytes(data)
     found = list(read_urls(Piece("urls", str(path), "list", begin, end), IngestParams()))
     tables = [one for one in found if not isinstance(one, Skip)]
@@ -68,9 +66,7 @@ def test_a_list_that_is_gone_is_skipped(tmp_path: Path) -> None:
 
 
 lines = st.lists(
-    st.sampled_from(
-        [b"http://a.org/", b"HTTPS://B.org:80/x", b"c.org\t/y", b"", b"#", b"bad", b"http://\xff/", b"\t"]
-    )
+    st.sampled_from([b"http://a.org/", b"HTTPS://B.org:80/x", b"c.org\t/y", b"", b"#", b"bad", b"http://\xff/", b"\t"])
     | st.binary(max_size=20)
 )
 

@@ -98,9 +98,7 @@ def test_any_damage_is_survived_and_costs_at_most_the_records_it_touches(
     path = tmp_path_factory.getbasetemp() / "hurt.warc.gz"
     path.write_bytes(whole)
     starts = [sum(map(len, members[:number])) for number in range(7)]
-    untouched = [
-        url for url, low, high in zip(urls, starts, starts[1:], strict=False) if high <= begin or low >= end
-    ]
+    untouched = [url for url, low, high in zip(urls, starts, starts[1:], strict=False) if high <= begin or low >= end]
     found, _ = read(path)
     captured = [one.url for one in found if isinstance(one, Capture)]
     assert [url for url in captured if url in untouched] == untouched
@@ -195,8 +193,7 @@ def _body_bombs() -> dict[str, bytes]:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
 def test_bodies_that_inflate_to_128_mebibytes_take_little_memory(tmp_path: Path) -> None:
     bombs = [
-        record(response(body, extra=f"Content-Encoding: {encoding}\r\n"), B)
-        for encoding, body in _body_bombs().items()
+        record(response(body, extra=f"Content-Encoding: {encoding}\r\n"), B) for encoding, body in _body_bombs().items()
     ]
     path = write(tmp_path, made.whole(A), *bombs, made.whole(C))
     assert read_in_little_memory(path) == [A, *["too-large"] * len(bombs), C]

@@ -42,9 +42,7 @@ def _read_in_ranges(path: Path, cuts: list[int]) -> tuple[Found, int]:
 
 @settings(max_examples=120, deadline=None)
 @given(st.lists(st.integers(1, len(_with_a_warc_inside()) - 1), unique=True, max_size=5).map(sorted))
-def test_any_ranges_of_a_file_give_every_record_once(
-    tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
-) -> None:
+def test_any_ranges_of_a_file_give_every_record_once(tmp_path_factory: pytest.TempPathFactory, cuts: list[int]) -> None:
     path = tmp_path_factory.getbasetemp() / "inside.warc.gz"
     if not path.exists():
         path.write_bytes(_with_a_warc_inside())

@@ -50,6 +50,29 @@ class Part:
         return f"pages/part-{self.number:06}.parquet"
 
 
+@dataclass(frozen=True, slots=True)
+class PartFile:
+    """A part as a step reads it: small enough to send to a worker, and enough to read its pages.
+
+    The pages of a corpus that count have numbers without gaps, in order; ``first`` is that of the part's first.
+    """
+
+    path: str
+    label: str
+    first: int
+    pages: int
+    dropped: npt.NDArray[np.int64] | None = None  # rows that do not count
+
+    def batches(self, columns: list[str]) -> Iterator[pa.Table]:
+        """The pages that count, in order, a row group at a time."""
+        row = 0
+        with pq.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group, columns=columns, use_threads=False)
+                begin, row = row, row + len(table)
+                yield _without(table, self.dropped, begin)
+
+
 class Corpus:
     """The pages of a crawl."""
 
@@ -88,19 +111,12 @@ class Corpus:
     def read_part(self, part: Part, columns: list[str] | None = None) -> pa.Table:
         """The pages of a part that count, in order; of all columns (``unquilt.schema.PAGES``) or of some."""
         table = pq.read_table(self.path / part.file, columns=columns, use_threads=False)
-        dropped = self._superseded.get(part.number)
-        if dropped is None:
-            return table
-        kept = np.ones(len(table), bool)
-        kept[dropped & 0xFFFFFFFF] = False
-        return table.filter(pa.array(kept))
+        return _without(table, self._dropped_rows(part), 0)
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
         """The pages of all parts, in memory at once: for a small corpus, or a few narrow columns."""
         schema = PAGES if columns is None else pa.schema([PAGES.field(name) for name in columns])
-        return pa.concat_tables(
-            [schema.empty_table(), *(self.read_part(part, columns) for part in self.parts)]
-        )
+        return pa.concat_tables([schema.empty_table(), *(self.read_part(part, columns) for part in self.parts)])
 
     def read_skipped(self) -> pa.Table:
         """The records that became no page, and why."""
@@ -115,6 +131,22 @@ class Corpus:
         """Records that are no captures by their nature, by kind."""
         return _add_up(part.passed for part in self.parts)
 
+    def files(self) -> list[PartFile]:
+        """The parts that have pages, for the steps of a detector."""
+        found = []
+        first = 0
+        for part in self.parts:
+            dropped = self._dropped_rows(part)
+            pages = part.pages - (0 if dropped is None else len(dropped))
+            if pages:
+                found.append(PartFile(str(self.path / part.file), part.source, first, pages, dropped))
+            first += pages
+        return found
+
+    def _dropped_rows(self, part: Part) -> npt.NDArray[np.int64] | None:
+        pages = self._superseded.get(part.number)
+        return None if pages is None else pages & 0xFFFFFFFF
+
     @cached_property
     def _superseded(self) -> dict[int, npt.NDArray[np.int64]]:
         """By part number, the pages that do not count."""
@@ -123,6 +155,18 @@ class Corpus:
         pages = pq.read_table(self.path / "superseded.parquet", columns=["page"])["page"].to_numpy()
         numbers, begins = np.unique(pages >> 32, return_index=True)
         return dict(zip(numbers.tolist(), np.split(pages, begins[1:]), strict=True))
+
+
+def _without(table: pa.Table, rows: npt.NDArray[np.int64] | None, begin: int) -> pa.Table:
+    """A table without some rows, which are counted from ``begin`` rows before it."""
+    if rows is None:
+        return table
+    inside = rows[(rows >= begin) & (rows < begin + len(table))] - begin
+    if not len(inside):
+        return table
+    kept = np.ones(len(table), bool)
+    kept[inside] = False
+    return table.filter(pa.array(kept))
 
 
 def _add_up(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -285,15 +329,8 @@ class CorpusWriter:
 def _prepare(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise BadInput(f"{path} is a file; a corpus is a folder.", fix="Choose another name with -o.")
-    if (
-        path.is_dir()
-        and not (path / _JSON).exists()
-        and not (path / ".lock").exists()
-        and any(path.iterdir())
-    ):
-        raise BadInput(
-            f"{path} is not empty, and not a corpus.", fix="Choose a new folder with -o, or empty this one."
-        )
+    if path.is_dir() and not (path / _JSON).exists() and not (path / ".lock").exists() and any(path.iterdir()):
+        raise BadInput(f"{path} is not empty, and not a corpus.", fix="Choose a new folder with -o, or empty this one.")
     try:
         (path / "pages").mkdir(parents=True, exist_ok=True)
     except OSError as error:

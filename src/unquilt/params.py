@@ -84,9 +84,7 @@ def knob(
     unit: str = "",
 ) -> Any:
     """A dataclass field that knows its meaning and range."""
-    return dataclasses.field(
-        default=default, metadata={"knob": Knob(meaning, least, most, tuple(choices), unit)}
-    )
+    return dataclasses.field(default=default, metadata={"knob": Knob(meaning, least, most, tuple(choices), unit)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -49,8 +49,6 @@ def load_result(corpus: Corpus, detector: str, *, params: Mapping[str, Any] | No
     if known["corpus"] != corpus.digest:
         raise CorpusMismatch(f"The result of {detector} was made before {corpus.path} changed.", fix=run)
     if params is not None and known["params"] != dict(params):
-        raise CorpusMismatch(
-            f"The result of {detector} was made with other parameters: {known['params']}.", fix=run
-        )
+        raise CorpusMismatch(f"The result of {detector} was made with other parameters: {known['params']}.", fix=run)
     tables = {name: pq.read_table(folder / f"{name}.parquet") for name in known["tables"]}
     return Result(detector, tables, known["params"], known["corpus"])

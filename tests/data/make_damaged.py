@@ -20,11 +20,7 @@ def gzip_member(data: bytes, level: int = 6) -> bytes:
     """One gzip member without a time, so that its bytes depend on the data alone."""
     deflater = zlib.compressobj(level, zlib.DEFLATED, -15)
     deflated = deflater.compress(data) + deflater.flush()
-    return (
-        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
-        + deflated
-        + struct.pack("<II", zlib.crc32(data), len(data))
-    )
+    return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + deflated + struct.pack("<II", zlib.crc32(data), len(data))
 
 
 def record(
@@ -48,9 +44,7 @@ def record(
     return head.encode() + b"\r\n" + block + b"\r\n\r\n"
 
 
-def response(
-    body: bytes, *, status: str = "200 OK", content_type: str | None = "text/html", extra: str = ""
-) -> bytes:
+def response(body: bytes, *, status: str = "200 OK", content_type: str | None = "text/html", extra: str = "") -> bytes:
     typed = f"Content-Type: {content_type}\r\n" if content_type is not None else ""
     return f"HTTP/1.1 {status}\r\n{typed}{extra}\r\n".encode() + body
 
@@ -69,9 +63,7 @@ def archives() -> dict[str, bytes]:
     a, b, c = (whole(url) for url in URLS)
     first, second, third = (gzip_member(one) for one in (a, b, c))
     middle = len(second) // 2
-    corrupt = (
-        second[:middle] + bytes(byte ^ 0xFF for byte in second[middle : middle + 16]) + second[middle + 16 :]
-    )
+    corrupt = second[:middle] + bytes(byte ^ 0xFF for byte in second[middle : middle + 16]) + second[middle + 16 :]
     longer = str(len(response(page(URLS[1]))) + 500)
     shorter = str(len(response(page(URLS[1]))) - 500)
     no_fields = b"WARC/1.0\r\n\r\n" + response(page(URLS[1])) + b"\r\n\r\n"

@@ -8,9 +8,7 @@ from unquilt.kernels.components import components, join, root
 
 some = settings(deadline=None, max_examples=150)
 graphs = st.integers(1, 25).flatmap(
-    lambda n: st.tuples(
-        st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30)
-    )
+    lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30))
 )
 
 

@@ -43,9 +43,7 @@ def test_on_a_circle_every_word_begins_a_gram(words: list[int], k: int) -> None:
 @given(st.lists(hashes, max_size=6), lengths)
 def test_a_column_gives_the_grams_of_each_page_alone(pages: list[list[int]], k: int) -> None:
     offsets = np.cumsum([0] + [len(page) for page in pages])
-    found, gram_offsets = grams.hash_grams_column(
-        array([word for page in pages for word in page]), offsets, k
-    )
+    found, gram_offsets = grams.hash_grams_column(array([word for page in pages for word in page]), offsets, k)
     assert len(gram_offsets) == len(pages) + 1
     assert gram_offsets[-1] == len(found)
     for i, page in enumerate(pages):

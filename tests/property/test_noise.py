@@ -66,8 +66,7 @@ def test_pages_longer_than_one_block_lose_no_part() -> None:
 def test_words_do_not_change_the_fingerprint() -> None:
     shifts, masks = noise.cell_permutations(1, 128)
     a, b = (
-        np.frombuffer((f'<div class="{word}">{word}</div>\n' * 9).encode(), np.uint8)
-        for word in ("red", "naïve中7")
+        np.frombuffer((f'<div class="{word}">{word}</div>\n' * 9).encode(), np.uint8) for word in ("red", "naïve中7")
     )
     first, second = (noise.noise_fingerprint(page, 32, 128, shifts, masks) for page in (a, b))
     assert first.tolist() == second.tolist()

@@ -12,9 +12,7 @@ from unquilt.ingest.params import IngestParams
 
 
 @click.command("demo")
-@click.option(
-    "-o", "--out", default="demo.corpus", metavar="OUT", help="The corpus to make.  [default: demo.corpus]"
-)
+@click.option("-o", "--out", default="demo.corpus", metavar="OUT", help="The corpus to make.  [default: demo.corpus]")
 @options_of(IngestParams)
 @engine_options
 @output_options

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("ingest")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o", "--out", required=True, metavar="CORPUS", help="The corpus: a folder to make, or one to add to."
-)
+@click.option("-o", "--out", required=True, metavar="CORPUS", help="The corpus: a folder to make, or one to add to.")
 @options_of(IngestParams)
 @engine_options
 @output_options

@@ -55,18 +55,14 @@ def _option(field: dataclasses.Field[Any], known: Knob, hint: Any) -> Callable[[
 
 def params_from(params: type[SomeParams], given: dict[str, Any]) -> SomeParams:
     """The settings among the options of a command, which they are taken out of."""
-    return params(
-        **{field.name: given.pop(field.name) for field in dataclasses.fields(params) if field.name in given}
-    )
+    return params(**{field.name: given.pop(field.name) for field in dataclasses.fields(params) if field.name in given})
 
 
 def engine_options(command: Command) -> Command:
     """Where and with how much a job runs."""
     memory = "Memory for all processes together, as 4GB.  [default: 70 % of what is free]"
     command = click.option("--memory", type=Size(), help=memory)(command)
-    command = click.option("--workers", type=int, help="Worker processes.  [default: one a processor]")(
-        command
-    )
+    command = click.option("--workers", type=int, help="Worker processes.  [default: one a processor]")(command)
     engines = click.Choice(["local"])
     where = "Where the steps run.  [default: local]"
     return click.option("--engine", type=engines, default="local", help=where)(command)
@@ -75,9 +71,7 @@ def engine_options(command: Command) -> Command:
 def output_options(command: Command) -> Command:
     """How a command speaks."""
     command = click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")(command)
-    return click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")(
-        command
-    )
+    return click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")(command)
 
 
 def make_engine(given: dict[str, Any], *, quiet: bool) -> Any:
@@ -86,6 +80,4 @@ def make_engine(given: dict[str, Any], *, quiet: bool) -> Any:
     from unquilt.progress import for_stream
 
     given.pop("engine")
-    return LocalEngine(
-        workers=given.pop("workers"), memory=given.pop("memory"), progress=for_stream(quiet=quiet)
-    )
+    return LocalEngine(workers=given.pop("workers"), memory=given.pop("memory"), progress=for_stream(quiet=quiet))

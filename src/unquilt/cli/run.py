@@ -15,9 +15,7 @@ from unquilt.ingest.params import IngestParams
 
 @click.command("run")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o", "--out", required=True, metavar="OUT", help="The corpus: a folder to make, or one to add to."
-)
+@click.option("-o", "--out", required=True, metavar="OUT", help="The corpus: a folder to make, or one to add to.")
 @options_of(IngestParams)
 @engine_options
 @output_options

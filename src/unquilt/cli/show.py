@@ -36,13 +36,7 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 def text_of(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
-    return (
-        f"{value:,}"
-        if isinstance(value, int)
-        else f"{value:,.3g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if isinstance(value, float) else str(value)
 
 
 def clean(text: str) -> str:

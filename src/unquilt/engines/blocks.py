@@ -121,9 +121,7 @@ class WriteBlocks:
     def _check(self, block: Block) -> None:
         rows = len(block.columns[0])
         if len(block.offsets) != self.buckets + 1 or block.offsets[-1] != rows:
-            raise ValueError(
-                f"a block of {len(block.offsets) - 1} buckets where {self.buckets} were asked for"
-            )
+            raise ValueError(f"a block of {len(block.offsets) - 1} buckets where {self.buckets} were asked for")
         if any(len(column) != rows for column in block.columns):
             raise ValueError("the columns of a block have different lengths")
 
@@ -185,9 +183,7 @@ def read_buckets(read: ReadBuckets, numbers: range) -> Iterator[Bucket]:
         yield Bucket(
             number,
             tuple(
-                np.concatenate(
-                    [columns[c][offsets[number] : offsets[number + 1]] for offsets, columns in views]
-                )
+                np.concatenate([columns[c][offsets[number] : offsets[number + 1]] for offsets, columns in views])
                 if views
                 else np.empty(0, dtype)
                 for c, dtype in enumerate(read.dtypes)

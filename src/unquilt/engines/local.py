@@ -153,9 +153,7 @@ class LocalEngine:
         """The result of each bucket, in order."""
         assert isinstance(blocks, LocalBlocks)
         read = _reader(step, blocks)
-        for results in self._run(
-            _Job(name, self._ranges(blocks), lambda _index: read, _name_buckets, len, "buckets")
-        ):
+        for results in self._run(_Job(name, self._ranges(blocks), lambda _index: read, _name_buckets, len, "buckets")):
             yield from results
 
     def gather(self, tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:

@@ -69,9 +69,7 @@ def superseded_of_bucket(bucket: Bucket, *, keep_latest: bool) -> pa.Table:
     first, second, pages, times = bucket.columns[0][order], second[order], pages[order], times[order]
     order = np.lexsort((pages, times, second, first))
     first, second, pages = first[order], second[order], pages[order]
-    starts = np.flatnonzero(
-        np.r_[True, (first[1:] != first[:-1]) | (second[1:] != second[:-1])][: len(first)]
-    )
+    starts = np.flatnonzero(np.r_[True, (first[1:] != first[:-1]) | (second[1:] != second[:-1])][: len(first)])
     ends = np.r_[starts[1:], len(first)][: len(starts)]
     kept = np.repeat(pages[ends - 1 if keep_latest else starts], ends - starts)
     is_dropped = pages != kept

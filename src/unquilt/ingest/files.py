@@ -294,9 +294,4 @@ def stored_at(path: str, info: zipfile.ZipInfo) -> int:
         header = file.read(30)
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
         raise zipfile.BadZipFile(f"no header of {info.filename}")
-    return (
-        info.header_offset
-        + 30
-        + int.from_bytes(header[26:28], "little")
-        + int.from_bytes(header[28:30], "little")
-    )
+    return info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from unquilt.kernels.markup import HAS_BASE, HAS_LINKS, HAS_META, HAS_TITLE, fold_space, thin_markup
 
@@ -46,23 +46,21 @@ def parse_html(html: bytes, url: str) -> Parsed:
     thin, has = thin_markup(np.frombuffer(html.removeprefix(BOM_UTF8), np.uint8))
     tree = LexborHTMLParser(thin.tobytes())
     body = tree.body
-    root = tree.root
     parsed = Parsed()
-    if root is None or body is None:
+    if body is None:
         return parsed
     base = url
     if has & HAS_BASE:
-        base = _join(url, _first_attribute(root, "base[href]", "href")) or url
+        base = _join(url, _first(tree, "base", "href")) or url
     if has & HAS_META:
-        canonical = _first_attribute(root, 'link[rel~="canonical" i][href]', "href")
-        parsed.canonical = _join(base, canonical) or None if canonical else None
-        generator = _first_attribute(root, 'meta[name="generator" i]', "content")
-        parsed.generator = generator[:MAX_TITLE] or None
-    if has & HAS_TITLE and (title := root.css_first("title")):
-        parsed.title = " ".join(title.text_lexbor().split())[:MAX_TITLE]
-        title.decompose()  # it may stand in the body
+        parsed.canonical = _join(base, _first(tree, "link", "href", rel="canonical")) or None
+        parsed.generator = _first(tree, "meta", "content", name="generator")[:MAX_TITLE] or None
     if has & HAS_LINKS:
-        parsed.links = _links(root, base)
+        parsed.links = _links(tree, base)
+    if has & HAS_TITLE:
+        for title in tree.tags("title"):
+            parsed.title = " ".join(title.text_lexbor().split())[:MAX_TITLE]
+            title.decompose()  # it may stand in the body
     parsed.text = fold_text(body.text_lexbor())
     return parsed
 
@@ -73,14 +71,20 @@ def fold_text(text: str) -> bytes:
     return bytes(folded.tobytes())
 
 
-def _first_attribute(root: LexborNode, selector: str, name: str) -> str:
-    node = root.css_first(selector)
-    return (node.attributes.get(name) or "").strip() if node else ""
+def _first(tree: LexborHTMLParser, tag: str, wanted: str, **having: str) -> str:
+    """The wanted attribute of the first such tag that has it, and has these words in these attributes."""
+    for node in tree.tags(tag):  # many times faster than a selector
+        attributes = node.attributes
+        if wanted in attributes and all(
+            word in (attributes.get(name) or "").lower().split() for name, word in having.items()
+        ):
+            return (attributes[wanted] or "").strip()
+    return ""
 
 
-def _links(root: LexborNode, base: str) -> list[str]:
+def _links(tree: LexborHTMLParser, base: str) -> list[str]:
     """Absolute http(s) URLs without fragments, in order, each once."""
-    hrefs = dict.fromkeys([node.attributes["href"] for node in root.css("area[href]")[:MAX_LINKS]])
+    hrefs = dict.fromkeys([node.attributes["href"] for node in tree.tags("area")[:MAX_LINKS]])
     return join_all(base, [href.partition("#")[0] for href in hrefs if href and len(href) <= MAX_LINK])
 
 
@@ -95,11 +99,24 @@ def join_all(base: str, hrefs: list[str]) -> list[str]:
             continue
         front = fronts.get(lead)
         if front is None:
-            front = fronts[lead] = _join(base, lead + "x")[:-1]
+            front = fronts[lead] = _front(base, lead)
         if front:
             found[front + href[len(lead) :]] = None
     found.pop("", None)
     return list(found)
+
+
+def _front(base: str, lead: str) -> str:
+    """What urljoin puts in front of a plain address in place of its lead; "" if base is not http(s)."""
+    plain = _PLAIN.fullmatch(base)
+    if not plain or plain.lastindex != 3 or (root := base.find("/", 8)) < 0:
+        return _join(base, lead + "x")[:-1]
+    if lead == "/":
+        return base[: root + 1]
+    end = base.rfind("/", 0, base.find("?") if "?" in base else len(base))
+    for _ in range(lead.count("/")):
+        end = base.rfind("/", root, end) if end > root else root
+    return base[: end + 1]
 
 
 @lru_cache(maxsize=16384)

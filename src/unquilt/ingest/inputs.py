@@ -85,16 +85,12 @@ def plan(inputs: Sequence[str], params: IngestParams, *, stdin: TextIO | None = 
 
 def _expand(inputs: Sequence[str], stdin: TextIO) -> Iterator[str]:
     if not inputs:
-        raise NoInput(
-            "No input was given.", fix="Name WARC files, folders, globs, or - to read paths from stdin."
-        )
+        raise NoInput("No input was given.", fix="Name WARC files, folders, globs, or - to read paths from stdin.")
     for given in inputs:
         if given == "-":
             paths = [line.strip("\r\n") for line in stdin]
             if not any(path.strip() for path in paths):
-                raise NoInput(
-                    "No paths came in on stdin.", fix="Pipe them in, one a line:  ls *.warc.gz | unquilt …"
-                )
+                raise NoInput("No paths came in on stdin.", fix="Pipe them in, one a line:  ls *.warc.gz | unquilt …")
             yield from (_existing(path) for path in paths if path.strip())
         elif not os.path.lexists(given) and glob.has_magic(given) and not _REMOTE.match(given):
             matches = sorted(glob.glob(given, recursive=True), key=os.fsencode)  # noqa: PTH207
@@ -118,17 +114,13 @@ def _existing(given: str) -> str:
         raise BadInput(f"{shown} is not on this machine.", fix=fix)
     parent = Path(given).parent
     if not parent.is_dir():
-        raise NoInput(
-            f"{shown} does not exist: there is no folder {display(str(parent))}.", fix="Check the path."
-        )
+        raise NoInput(f"{shown} does not exist: there is no folder {display(str(parent))}.", fix="Check the path.")
     try:
         near = difflib.get_close_matches(Path(given).name, sorted(os.listdir(parent)), n=3)  # noqa: PTH208
     except OSError:
         near = []
     fix = (
-        "Did you mean " + " or ".join(display(str(parent / name)) for name in near) + "?"
-        if near
-        else "Check the path."
+        "Did you mean " + " or ".join(display(str(parent / name)) for name in near) + "?" if near else "Check the path."
     )
     raise NoInput(f"{shown} does not exist.", fix=fix)
 
@@ -170,9 +162,7 @@ class _Planner:
                 BadInput(f"{display(given)} cannot be read: {why(error)}.", fix="Check its permissions."),
             )
         except _AlreadyCorpusError as error:
-            raise BadInput(
-                str(error), fix="Name the crawl it was made from, or open the corpus instead."
-            ) from None
+            raise BadInput(str(error), fix="Name the crawl it was made from, or open the corpus instead.") from None
         except UnquiltError as error:
             if (len(self.plan.pieces), len(self._pages)) == before:
                 self._refuse(path, error)
@@ -190,9 +180,7 @@ class _Planner:
         shown = display(str(path))
         look = _look(path)
         if look.kind == "empty":
-            raise NoInput(
-                f"{shown} is an empty file.", fix="Check that the crawl or the download has finished."
-            )
+            raise NoInput(f"{shown} is an empty file.", fix="Check that the crawl or the download has finished.")
         if look.kind == "html" or (look.kind in ("other", "urls") and _is_named_html(path)):
             self._pages.append((path, look.size))
         elif look.kind == "other":
@@ -250,9 +238,7 @@ class _Planner:
             root = os.path.commonpath(parents)
             names = [(os.path.relpath(os.path.abspath(path), root), size) for path, size in self._pages]  # noqa: PTH100
             shown = os.path.relpath(root) if not self._pages[0][0].is_absolute() else root
-            self.plan.pieces.extend(
-                self._grouped(shown, sorted(names, key=lambda page: os.fsencode(page[0])))
-            )
+            self.plan.pieces.extend(self._grouped(shown, sorted(names, key=lambda page: os.fsencode(page[0]))))
 
     def _grouped(self, folder: str, pages: Sequence[tuple[str, int]]) -> Iterator[Piece]:
         group: list[str] = []
@@ -308,9 +294,7 @@ class _Planner:
                     size = (info.file_size if end is None else end) - begin
                     pieces.append(Piece("wacz", str(path), where, begin, end, (info.filename,), size))
         if not pieces:
-            raise BadInput(
-                f"{name} is a WACZ without a WARC in it.", fix="Check that it was written to its end."
-            )
+            raise BadInput(f"{name} is a WACZ without a WARC in it.", fix="Check that it was written to its end.")
         return pieces
 
 
@@ -366,9 +350,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, OSError | None]]:
             continue
         visited.add(real)
         try:
-            entries = sorted(
-                os.scandir(folder / name), key=lambda entry: os.fsencode(entry.name), reverse=True
-            )
+            entries = sorted(os.scandir(folder / name), key=lambda entry: os.fsencode(entry.name), reverse=True)
         except OSError as error:
             found.append((name, error))
             continue
@@ -408,9 +390,7 @@ def _kind(path: Path, head: bytes, text: bytes) -> Kind | Literal["empty", "othe
         return "warc"
     if _WARC_NAME.search(path.name) and (GZIP_MAGIC in head or b"WARC/" in text):
         return "warc"  # behind garbage
-    kind = (
-        "other" if not sniff(text, "") else _text_kind(text.removeprefix(b"\xef\xbb\xbf"), len(text) < _HEAD)
-    )
+    kind = "other" if not sniff(text, "") else _text_kind(text.removeprefix(b"\xef\xbb\xbf"), len(text) < _HEAD)
     if kind == "other" and compression_of(head) and not text.strip():
         # Nothing at all can be inflated: the reader will say what is wrong, if the name tells which.
         return "warc" if _WARC_NAME.search(path.name) else "other"

@@ -69,9 +69,7 @@ class PageRows:
             utf8, charset = to_utf8(body, capture.charset)
             parsed = _parse(utf8, url, capture.media_type, is_html=is_html)
             digest = sha1(body).digest()
-            self._add_chunks(
-                body, digest, paragraph_cuts(np.frombuffer(body, np.uint8)).tolist() if is_html else []
-            )
+            self._add_chunks(body, digest, paragraph_cuts(np.frombuffer(body, np.uint8)).tolist() if is_html else [])
         self._styles.append(self._style(utf8) if is_html and not capture.is_text_only else None)
         self._texts.append(parsed.text)
         self._bytes += len(body)
@@ -146,9 +144,7 @@ class PageRows:
         self._begin()
         return pa.table(
             [
-                made[field.name]
-                if isinstance(made[field.name], pa.Array)
-                else pa.array(made[field.name], field.type)
+                made[field.name] if isinstance(made[field.name], pa.Array) else pa.array(made[field.name], field.type)
                 for field in PAGES
             ],
             schema=PAGES,

@@ -11,9 +11,7 @@ from unquilt.params import Params, knob
 class IngestParams(Params):
     """How a crawl becomes pages."""
 
-    status: str = knob(
-        "200", "HTTP statuses that become pages: numbers, ranges or 'any', as 200,203 or 200-299"
-    )
+    status: str = knob("200", "HTTP statuses that become pages: numbers, ranges or 'any', as 200,203 or 200-299")
     captures: str = knob(
         "latest",
         "which capture of a URL that was captured more than once counts",
@@ -26,14 +24,10 @@ class IngestParams(Params):
         most=1 << 30,
         unit="bytes",
     )
-    url_prefix: str = knob(
-        "", "for HTML folders: the URL of the folder; if not given, its first level names the hosts"
-    )
+    url_prefix: str = knob("", "for HTML folders: the URL of the folder; if not given, its first level names the hosts")
     url_column: str = knob("url", "for JSONL and Parquet: the column with the URL")
     html_column: str = knob("html", "for JSONL and Parquet: the column with the HTML source")
-    text_column: str = knob(
-        "text", "for JSONL and Parquet: the column with extracted text, where there is no HTML"
-    )
+    text_column: str = knob("text", "for JSONL and Parquet: the column with extracted text, where there is no HTML")
     split_bytes: int = knob(
         16 << 20,
         "large inputs are cut into pieces of about this many bytes, each one part of the corpus",

@@ -128,11 +128,7 @@ def _read(task: PartTask) -> Generator[Capture | Skip | Passed, None, Any]:
     if task.exact and piece.end is not None and piece.begin >= piece.end:
         return Span(piece.begin, piece.begin)  # a record of an earlier piece reaches beyond this one
     if piece.kind == "warc":
-        return (
-            yield from read_warc(
-                piece.path, piece.begin, piece.end, params, name=piece.name, exact=task.exact
-            )
-        )
+        return (yield from read_warc(piece.path, piece.begin, piece.end, params, name=piece.name, exact=task.exact))
     if piece.kind == "wacz":
         return (yield from read_wacz(piece, params, exact=task.exact))
     readers = {"html": read_folder, "jsonl": read_jsonl, "parquet": read_parquet}

@@ -110,14 +110,10 @@ def _read_group(file: pq.ParquetFile, group: int, row: int, piece: Piece, params
             first = {name: batch.schema.get_all_field_indices(name)[0] for name in columns}
             values = {name: _values(batch.column(index)) for name, index in first.items()}
             for at in range(len(batch)):
-                yield _to_page(
-                    {name: column[at] for name, column in values.items()}, params, piece.name, row + at
-                )
+                yield _to_page({name: column[at] for name, column in values.items()}, params, piece.name, row + at)
             row += len(batch)
     except (OSError, pa.ArrowException) as error:
-        yield Skip(
-            piece.name, row, "truncated", detail=f"the rest of row group {group} is damaged: {why(error)}"
-        )
+        yield Skip(piece.name, row, "truncated", detail=f"the rest of row group {group} is damaged: {why(error)}")
 
 
 class _Text(bytes):

@@ -106,6 +106,4 @@ def _urls(lines: pa.Array) -> pa.Array:
 def _joined(lines: pa.Array) -> pa.Array:
     """http://host/path of every "host TAB /path"."""
     rooted = pc.replace_substring(lines, "\t/", "/", max_replacements=1)
-    return pc.binary_join_element_wise(
-        "http://", pc.replace_substring(rooted, "\t", "/", max_replacements=1), ""
-    )
+    return pc.binary_join_element_wise("http://", pc.replace_substring(rooted, "\t", "/", max_replacements=1), "")

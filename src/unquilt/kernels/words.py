@@ -145,9 +145,7 @@ def _mixed(hashes: npt.NDArray[np.uint64], count: int) -> npt.NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def _hash_words(
-    text: npt.NDArray[np.uint8], table: Table, ascii_fold: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.uint64]:
+def _hash_words(text: npt.NDArray[np.uint8], table: Table, ascii_fold: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
     """uint64[words], the hash of each word of text, in order; no words, no hashes."""
     hashes = np.empty(len(text) // 2 + 2, np.uint64)
     count = _scan_words(text, 0, len(text), table, ascii_fold, hashes, 0)

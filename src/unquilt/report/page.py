@@ -36,9 +36,7 @@ def render_report(corpus: Corpus) -> str:
         ("Media types", info.media_types, info.pages),
         ("Records skipped, by reason", info.skipped, sum(info.skipped.values())),
     ]
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["size"] = size_text
     environment.filters["count"] = lambda number: f"{number:,}"
     page = environment.from_string(_read("report.html"))

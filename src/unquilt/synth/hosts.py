@@ -55,9 +55,7 @@ class Host:
 
 @functools.lru_cache(maxsize=20_000)
 def _ascii_words(code: str) -> tuple[str, ...]:
-    words = [
-        word.lower() for word in language(code).plain[60:6000].tolist() if word.isascii() and len(word) > 2
-    ]
+    words = [word.lower() for word in language(code).plain[60:6000].tolist() if word.isascii() and len(word) > 2]
     return tuple(words[:2500]) or _ascii_words("en")
 
 

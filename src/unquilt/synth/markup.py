@@ -104,9 +104,7 @@ def _paragraphs(content: Content, style: Style, draw: int) -> list[str]:
         paragraph = _entities(paragraph, style, content.language)
         if at == stop_at and at > content.copied and not content.bare:
             out.append(style.stop)
-        out.append(
-            f"{opened}{paragraph}{closed}" if not content.copied else f'<p class="own">{paragraph}</p>\n'
-        )
+        out.append(f"{opened}{paragraph}{closed}" if not content.copied else f'<p class="own">{paragraph}</p>\n')
     return out
 
 
@@ -125,8 +123,7 @@ def render(
         return f"{top}{style.main[0]}{body}{style.main[1]}{style.foot[1]}", shared
     opened, before, after, closed = style.nav
     nav = "".join(
-        f'{before}<a href="/{folder}/">{name}</a>{after}'
-        for folder, name in zip(host.folders, host.nav, strict=False)
+        f'{before}<a href="/{folder}/">{name}</a>{after}' for folder, name in zip(host.folders, host.nav, strict=False)
     )
     listed, item, end, unlisted = style.links
     side = "".join(f'{item}<a href="{escape(link.target)}">{link.text}</a>{end}' for link in links)
@@ -140,7 +137,5 @@ def render(
 def remark(html: str, draw: int) -> str:
     """The same text in other clothes: comments, quotes and case of tags."""
     if draw & 1:
-        html = (
-            html.replace("<li>", "<LI>").replace("</li>", "</LI>").replace("<a href=", '<A CLASS="m" HREF=')
-        )
+        html = html.replace("<li>", "<LI>").replace("</li>", "</LI>").replace("<a href=", '<A CLASS="m" HREF=')
     return html.replace("</head>", f"<!-- mirrored copy -->\n</head><!-- {draw % 9973} -->", 1)

@@ -71,20 +71,14 @@ class Pages:
         content = draft.content
         style = self._style(page, number, kind, draft)
         charset = host.charset if content.language == host.language else "utf-8"
-        links = (
-            draft.links
-            if draft.links is not None
-            else ([] if content.bare else writer.links(draft.salt, number))
-        )
+        links = draft.links if draft.links is not None else ([] if content.bare else writer.links(draft.salt, number))
         html, shared = render(content, host, style, links, charset, mix(self.seed, draft.salt))
         if draft.changed:
             html = remark(html, draw >> 8)
         origin = None if content.origin is None else writer.hosts.url(content.origin)
         rows.page(url, host, content.language, self._kind_name(kind, at), style.name, origin)
         self._truth(page, kind, at, url, draft, shared, rows)
-        return Page(
-            url, host, f"text/html; charset={charset}", html.encode(charset, "xmlcharrefreplace"), second
-        )
+        return Page(url, host, f"text/html; charset={charset}", html.encode(charset, "xmlcharrefreplace"), second)
 
     def _kind_name(self, kind: int, at: int) -> str:
         if kind == Kind.TRAP and not at:
@@ -137,9 +131,7 @@ class Pages:
                 key = number - 1
         return make_style(mix(self.seed, Stream.STYLE, 3, key), paragraph=0 if draft.content.copied else None)
 
-    def _truth(
-        self, page: int, kind: int, at: int, url: str, draft: Draft, shared: list[str], rows: Rows
-    ) -> None:
+    def _truth(self, page: int, kind: int, at: int, url: str, draft: Draft, shared: list[str], rows: Rows) -> None:
         copied = draft.content.copied
         for place, chunk in enumerate(shared):
             rows.chunk(hashlib.sha1(chunk.encode()).hexdigest(), url, "copied" if place < copied else "stop")

@@ -113,17 +113,14 @@ def make_plan(params: SynthParams) -> Plan:
     rng = generator(params.seed, Stream.PLAN, 0)
     hosts, left_out = HostTable(), dict[str, str]()
     budget = {
-        name: int(params.pages * getattr(params, name))
-        for name in ("mirrors", "templates", "reuse", "spam", "traps")
+        name: int(params.pages * getattr(params, name)) for name in ("mirrors", "templates", "reuse", "spam", "traps")
     }
     mirror_units = _mirror_hosts(hosts, budget["mirrors"], rng, left_out)
     _family_hosts(hosts, budget["templates"], left_out)
     wiki, viral = _wiki_hosts(hosts, budget["reuse"], left_out)
     spam = _spam_hosts(hosts, budget["spam"], left_out)
     _trap_hosts(hosts, budget["traps"], left_out)
-    left_out = {
-        name: why for name, why in left_out.items() if getattr(params, name)
-    }  # nobody misses the rest
+    left_out = {name: why for name, why in left_out.items() if getattr(params, name)}  # nobody misses the rest
     special, special_hosts = hosts.pages, len(hosts.size)
     _general_hosts(hosts, params.pages - special, params.hosts, rng)
     host_of = np.repeat(np.arange(len(hosts.size), dtype=np.int32), hosts.size)
@@ -182,9 +179,7 @@ def _family_hosts(hosts: HostTable, budget: int, left_out: dict[str, str]) -> No
             hosts.add(kind, size, family % 3, unit=family, role=at)
 
 
-def _wiki_hosts(
-    hosts: HostTable, budget: int, left_out: dict[str, str]
-) -> tuple[tuple[int, int] | None, int]:
+def _wiki_hosts(hosts: HostTable, budget: int, left_out: dict[str, str]) -> tuple[tuple[int, int] | None, int]:
     """Hosts with copied sections; gives the copied host with its pages, and the number of viral pages."""
     if budget < 50:
         left_out["reuse"] = f"{budget} pages are too few for copied sections of 5 pages on 5 hosts"
@@ -237,9 +232,7 @@ def _general_hosts(hosts: HostTable, pages: int, share: float, rng: np.random.Ge
         hosts.add(Kind.ORDINARY, size, tongue, same_domain=same)
 
 
-def _assign_general(
-    plan: Plan, special: int, special_hosts: int, viral: int, rng: np.random.Generator
-) -> None:
+def _assign_general(plan: Plan, special: int, special_hosts: int, viral: int, rng: np.random.Generator) -> None:
     """Choose which ordinary pages are copies, quilts, carriers and robots.txt."""
     params, hosts = plan.params, plan.hosts
     starts = np.array(hosts.start[special_hosts:], dtype=np.int64)

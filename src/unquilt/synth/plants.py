@@ -190,9 +190,7 @@ class Writer:
         pool = self._pool(self.plan.hosts.unit[host])
         rng = generator(self.seed, Stream.SPAM, page)
         picks = [pool[at] for at in rng.permutation(len(pool))[:SENTENCES_A_SPAM_PAGE].tolist()]
-        return Content(
-            "en", self.title(page), [" ".join(picks[at : at + 3]) for at in range(0, len(picks), 3)]
-        )
+        return Content("en", self.title(page), [" ".join(picks[at : at + 3]) for at in range(0, len(picks), 3)])
 
     def carrier(self, page: int) -> Content:
         """A page of its own with three sentences that others have too."""
@@ -211,9 +209,7 @@ class Writer:
         """A page of its own after a paragraph that went round."""
         chunk = int(self.plan.detail[page]) % self.plan.viral_chunks
         content = self.own(page, 420)
-        content.paragraphs.insert(
-            0, " ".join(draw_text(mix(self.seed, Stream.VIRAL, chunk), "en", 34).sentence_list())
-        )
+        content.paragraphs.insert(0, " ".join(draw_text(mix(self.seed, Stream.VIRAL, chunk), "en", 34).sentence_list()))
         content.copied = 1
         return content
 

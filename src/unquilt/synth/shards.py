@@ -113,9 +113,7 @@ def _damaged(params: SynthParams, number: int, page: Page, how: int) -> bytes:
     if how == 0:
         message = b"HTTP/1.1 200 OK\r\nContent-Type: text/ht"
     elif how == 1:
-        message = http_message(
-            "200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip\r\n", page.body[:400]
-        )
+        message = http_message("200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip\r\n", page.body[:400])
     elif how == 2:
         message = http_message("200 OK", "Content-Type: text/html\r\n", page.body)[:-200]
     else:

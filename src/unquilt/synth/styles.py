@@ -106,9 +106,7 @@ def _fill(rng: random.Random, patterns: tuple[str, ...], count: int, sep: str) -
     names = rng.sample(_NAMES.split(), 6)
     names += [names[0] + names[1].title(), f"{names[2]}{rng.randrange(1, 30)}"]
     return sep.join(
-        rng.choice(patterns).format(
-            a=rng.choice(names), b=rng.choice(names), n=rng.randrange(9), m=rng.randrange(99)
-        )
+        rng.choice(patterns).format(a=rng.choice(names), b=rng.choice(names), n=rng.randrange(9), m=rng.randrange(99))
         for _ in range(count)
     )
 
@@ -143,11 +141,7 @@ def _head(rng: random.Random, look: str, rich: int) -> tuple[str, str, str]:
     return (
         begin,
         before,
-        "</title>\n"
-        + "".join(parts)
-        + "</head>\n<body"
-        + rng.choice(("", ' bgcolor="white"', ' class="b"'))
-        + ">\n",
+        "</title>\n" + "".join(parts) + "</head>\n<body" + rng.choice(("", ' bgcolor="white"', ' class="b"')) + ">\n",
     )
 
 
@@ -169,8 +163,7 @@ def make_style(key: int, rich: bool = False, paragraph: int | None = None) -> St
     begin, before, after = _head(rng, look, 14 if rich else 0)
     opened, closed = _nest(rng, look)
     comment = "".join(
-        f"<!-- {_fill(rng, ('{a}', '{a}: {b}', '{n}#{a}', '== {a}'), 3, ' ')} -->\n"
-        for _ in range(rng.randrange(0, 4))
+        f"<!-- {_fill(rng, ('{a}', '{a}: {b}', '{n}#{a}', '== {a}'), 3, ' ')} -->\n" for _ in range(rng.randrange(0, 4))
     )
     side_open, side_close = _nest(rng, look)
     drawn = rng.randrange(len(_PARAGRAPHS))
@@ -180,9 +173,7 @@ def make_style(key: int, rich: bool = False, paragraph: int | None = None) -> St
         main = (main[0] + "<table>", "</table>" + main[1])
     level = rng.choice("123")
     counter = f'<img src="/c{rng.randrange(999)}.gif" width="1" height="1" alt="">'
-    stop = (
-        rng.choice(("<p></p>", "<p>&nbsp;</p>")) if chosen[0].startswith("<p") and rng.random() < 0.3 else ""
-    )
+    stop = rng.choice(("<p></p>", "<p>&nbsp;</p>")) if chosen[0].startswith("<p") and rng.random() < 0.3 else ""
 
     def dress(piece: str) -> str:
         return _dress(rng, look, piece)

@@ -24,9 +24,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("origin", pa.string()),
         ]
     ),
-    "near_duplicates": pa.schema(
-        [("class", pa.int64()), ("url", pa.string()), ("resemblance", pa.float64())]
-    ),
+    "near_duplicates": pa.schema([("class", pa.int64()), ("url", pa.string()), ("resemblance", pa.float64())]),
     "quilts": pa.schema(
         [
             ("url", pa.string()),
@@ -57,9 +55,7 @@ class Rows:
     """The truth about the pages of one WARC file, column by column."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[list[Any]]] = {
-            name: [[] for _ in SCHEMAS[name].names] for name in FILE_TABLES
-        }
+        self.columns: dict[str, list[list[Any]]] = {name: [[] for _ in SCHEMAS[name].names] for name in FILE_TABLES}
 
     def _add(self, table: str, *values: Any) -> None:
         for column, value in zip(self.columns[table], values, strict=True):
@@ -90,9 +86,7 @@ class Rows:
         for name, columns in self.columns.items():
             schema = SCHEMAS[name]
             arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-            pq.write_table(
-                pa.table(arrays, schema=schema), folder / part_name(name, shard), compression="zstd"
-            )
+            pq.write_table(pa.table(arrays, schema=schema), folder / part_name(name, shard), compression="zstd")
 
 
 def part_name(table: str, shard: int) -> str:

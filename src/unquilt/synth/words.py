@@ -53,9 +53,7 @@ def _invent(code: str) -> list[str]:
     for word in little:
         found.pop(word, None)
     spread = generator(0, Stream.WORDS, LANGUAGES.index(code)).exponential(1.0, len(found)).tolist()
-    order = sorted(
-        (len(word) ** 2 * (1 + 0.4 * chance), word) for word, chance in zip(found, spread, strict=True)
-    )
+    order = sorted((len(word) ** 2 * (1 + 0.4 * chance), word) for word, chance in zip(found, spread, strict=True))
     return (little + [found[word] for _, word in order])[: _CHARACTERS if code == "zh" else _VOCABULARY]
 
 
@@ -79,9 +77,7 @@ def language(code: str) -> Language:
     """The made-up language of that code; made once in a process."""
     words = _invent(code)
     wide = code == "zh"
-    comma, stop, question = (
-        ("，", "。", "？") if wide else ("،", ".", "؟") if code == "ar" else (",", ".", "?")
-    )
+    comma, stop, question = ("，", "。", "？") if wide else ("،", ".", "؟") if code == "ar" else (",", ".", "?")
     rank_of_draw, little = _rank_of_draw(len(words)), len(little_words(code))
     return Language(
         code=code,

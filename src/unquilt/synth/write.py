@@ -58,13 +58,9 @@ def write_synth(
         counts = join_tables(folder / "truth", shards) | write_plan_tables(folder / "truth", plan)
     except KeyboardInterrupt:
         _clear(folder)
-        raise Cancelled(
-            "Stopped; the unfinished crawl was removed.", fix="Run the same command again."
-        ) from None
+        raise Cancelled("Stopped; the unfinished crawl was removed.", fix="Run the same command again.") from None
     except OSError as error:
-        raise DiskFull(
-            f"{folder} could not be written: {error}.", fix="Make room or choose another folder."
-        ) from error
+        raise DiskFull(f"{folder} could not be written: {error}.", fix="Make room or choose another folder.") from error
     summary = SynthSummary(
         path=folder,
         pages=totals[0],
@@ -91,9 +87,7 @@ def _prepare(folder: Path, params: SynthParams) -> None:
         _clear(folder)
         _write_json(folder, params, None)
     except OSError as error:
-        raise BadInput(
-            f"{folder} cannot be written: {error}.", fix="Choose a folder you may write to."
-        ) from error
+        raise BadInput(f"{folder} cannot be written: {error}.", fix="Choose a folder you may write to.") from error
 
 
 def _clear(folder: Path) -> None:
