@@ -60,9 +60,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(BENCHMARKS)}; else all")
     parser.add_argument("--repeat", type=int, default=3, help="runs of ours and of the peer, in turn [3]")
     parser.add_argument("--small", action="store_true", help="little data: only to see that it runs")
-    parser.add_argument(
-        "--out", type=Path, help="JSON file for the figures [benchmarks/results.json for a whole run]"
-    )
+    parser.add_argument("--out", type=Path, help="JSON file for the figures [benchmarks/results.json for a whole run]")
     given = parser.parse_args()
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")

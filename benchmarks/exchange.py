@@ -91,9 +91,7 @@ def _against_duckdb(context: Context, folder: Path, records: int) -> tuple[Figur
     return figure, answers[0]
 
 
-def _seconds(
-    context: Context, name: str, call: Callable[[], Answer], answers: list[Answer]
-) -> Callable[[], float]:
+def _seconds(context: Context, name: str, call: Callable[[], Answer], answers: list[Answer]) -> Callable[[], float]:
     """A measurement of ``call``, whose answer must be the one that is there already."""
 
     def measure() -> float:

@@ -46,8 +46,7 @@ def figures(context: Context) -> list[Figure]:
             peer=peer_times,
             peer_name="FastWARC + Lexbor body.text()",
             limit=Limit("ratio", "at most", 1.5),
-            note="wall time of a fresh process, numba's cache warm; the peer keeps script and style and "
-            "writes nothing",
+            note="wall time of a fresh process, numba's cache warm; the peer keeps script and style and writes nothing",
         ),
         Figure(
             name="ingest, peak memory of a worker",

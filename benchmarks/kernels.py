@@ -177,9 +177,7 @@ def _rabin(context: Context, hashed: list[tuple[Hashes, npt.NDArray[np.int64]]])
             hash_grams_column(words, offsets, K)
 
     ours()
-    rates = alternate(
-        context.repeat, _rate(context, "Rabin grams", count, ours), _rate(context, "grams", count, peer)
-    )
+    rates = alternate(context.repeat, _rate(context, "Rabin grams", count, ours), _rate(context, "grams", count, peer))
     return Figure(
         name=f"Rabin {K}-grams",
         unit="M/s",

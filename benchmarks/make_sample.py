@@ -84,17 +84,13 @@ def _guide(language: str, machine: str, folder: str, charset: str = "") -> Site:
 def _handbook(language: str, folder: str, charset: str = "") -> Site:
     host, root = f"{language}.handbook.example", f"debian-handbook/html/{folder}"
     version, beside, also = "11.20220922", "en-US ar-MA zh-CN", "sect.foundation-documents.html"
-    return Site(
-        host, "debian-handbook", version, root, 12, also=also, beside=beside, most=25_000, charset=charset
-    )
+    return Site(host, "debian-handbook", version, root, 12, also=also, beside=beside, most=25_000, charset=charset)
 
 
 def _httpd(language: str, charset: str = "") -> Site:
     host, root = f"{language}.httpd.example", f"apache2-doc/manual/{language}"
     version, beside = "2.4.68-1~deb12u1", "en fr ko"
-    return Site(
-        host, "apache2-doc", version, root, 14, beside=beside, most=28_000, charset=charset, coding="chunked"
-    )
+    return Site(host, "apache2-doc", version, root, 14, beside=beside, most=28_000, charset=charset, coding="chunked")
 
 
 def _rust(book: str, charset: str = "") -> Site:
@@ -170,9 +166,7 @@ SITES = (
     _sphinx("flask.example", "python-flask-doc", "2.2.2-3", "patterns/templateinheritance.html"),
     _sphinx("jinja.example", "python-jinja2-doc", "3.1.2-1+deb12u3", "templates.html switching.html", 6),
     _sphinx("click.example", "python-click-doc", "8.1.3-2", "license.html", charset="utf-8"),
-    Site(
-        "mkdocs.example", "mkdocs-doc", "1.4.2+dfsg-2", "mkdocs/html", also="about/license.html sitemap.xml"
-    ),
+    Site("mkdocs.example", "mkdocs-doc", "1.4.2+dfsg-2", "mkdocs/html", also="about/license.html sitemap.xml"),
     Site("git.example", "git-doc", "1:2.39.5-0+deb12u3", "git-doc", 14, charset="UTF-8", coding="gzip"),
     Site("tig.example", "tig", "2.5.5-1", most=90_000),
     Site("dejagnu.example", "dejagnu", "1.6.3-1", "dejagnu/dejagnu.html", 24),
@@ -277,8 +271,7 @@ def _may_draw(site: Site, root: Path, path: Path) -> bool:
     name = path.relative_to(root)
     pages = [path, *(root.parent / folder / name for folder in site.beside.split())]
     return all(
-        page.is_file() and not page.is_symlink() and site.least <= page.stat().st_size <= site.most
-        for page in pages
+        page.is_file() and not page.is_symlink() and site.least <= page.stat().st_size <= site.most for page in pages
     )
 
 

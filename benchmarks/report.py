@@ -60,9 +60,7 @@ def limit_text(figure: Figure) -> str:
     return f"{what} {limit.sense} {limit.value:,g}{unit}"
 
 
-def write_json(
-    path: Path, machine: Mapping[str, Any], figures: Mapping[str, Sequence[Figure]], *, repeat: int
-) -> None:
+def write_json(path: Path, machine: Mapping[str, Any], figures: Mapping[str, Sequence[Figure]], *, repeat: int) -> None:
     known = {
         "machine": machine,
         "repeat": repeat,

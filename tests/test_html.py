@@ -220,18 +220,14 @@ def test_folded_text_has_no_lone_surrogates() -> None:
     assert fold_text(" a\ud800 \n b ") == b"a?\nb"
 
 
-segments = st.sampled_from(
-    ["a", "b.c", "..", ".", "", "...", "%20", "é", "a b", "a;b", "a:b", "x=1", "@", "~", ".h"]
-)
+segments = st.sampled_from(["a", "b.c", "..", ".", "", "...", "%20", "é", "a b", "a;b", "a:b", "x=1", "@", "~", ".h"])
 endings = st.sampled_from(["", "", "?", "?q", "?q=/../a;b:c", "?é", ";", ";p", "/"])
 fronts = st.sampled_from(
     ["", "", "/", "//", "//i.example/", "http://i.example/", "https://j", "HTTP://k/", "http:", "?"]
 )
 paths = st.lists(segments, max_size=5).map("/".join)
 hrefs = st.one_of(st.builds("{}{}{}".format, fronts, paths, endings), st.text(max_size=8))
-bases = st.builds(
-    "{}{}".format, st.sampled_from(["http://h", "https://h:1/", "http://h/a/", "file:///"]), paths
-)
+bases = st.builds("{}{}".format, st.sampled_from(["http://h", "https://h:1/", "http://h/a/", "file:///"]), paths)
 
 
 @settings(deadline=None, max_examples=1500)
@@ -255,10 +251,7 @@ def test_links_are_what_urljoin_says(base: str, hrefs: list[str]) -> None:
 N, MB = 100_000, 1 << 20
 DEEP = "div ul blockquote p li b font a nobr x-y table td svg math select button form template"
 SLOW_PAGES = {
-    **{
-        f"{N} nested <{name}>": f"<{name}>".encode() * N + b"x" + f"</{name}>".encode() * N
-        for name in DEEP.split()
-    },
+    **{f"{N} nested <{name}>": f"<{name}>".encode() * N + b"x" + f"</{name}>".encode() * N for name in DEEP.split()},
     "tables in cells": b"<table><tr><td>" * N + b"x" + b"</table>" * N,
     "text lost in deep tables": b"<table><td>" * N + b"<table>" + b"x<tr>" * N,
     "unclosed inline, other ends": b"<x>" * N + b"</y>" * N,

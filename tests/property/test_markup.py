@@ -96,9 +96,7 @@ def test_thin_source_parses_to_the_same_letters_links_and_title(html: str) -> No
 inline = st.sampled_from(["b", "i", "span", "font", "x-y", "code"])
 block = st.sampled_from(["div", "section", "blockquote", "ul", "center", "fieldset"])
 nested = st.recursive(
-    st.sampled_from(
-        ["a", "bc", " ", "é", "&amp;", "&lt;", "<br>", "<img src=x>", "<!-- x -->", "<script>x</script>"]
-    ),
+    st.sampled_from(["a", "bc", " ", "é", "&amp;", "&lt;", "<br>", "<img src=x>", "<!-- x -->", "<script>x</script>"]),
     lambda inner: st.builds(
         "<{0} class='x > y'>{1}</{0}>".format, st.one_of(inline, block), st.lists(inner).map("".join)
     ),

@@ -20,8 +20,10 @@ import numpy as np
 
 from unquilt.engines import Block, Bucket, Column
 from unquilt.errors import StepFailed
+from unquilt.kernels.radix import regroup
 
 _ALIGN = 8
+_BLOCK_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,7 @@ class WriteBlocks:
         written = Written()
         with ExitStack() as stack:
             memory, disk = _Appender(self.memory_path, stack), _Appender(self.disk_path, stack)
-            for block in self.step(item):
-                self._check(block)
-                if not len(block.columns[0]):
-                    continue
+            for block in _joined(self._checked(item)):
                 size = block.bytes + block.offsets.nbytes
                 fits = written.memory_bytes + size <= self.grant
                 segment = (memory if fits else disk).append(block)
@@ -118,12 +117,39 @@ class WriteBlocks:
                     written.disk_bytes += size
         return written
 
-    def _check(self, block: Block) -> None:
-        rows = len(block.columns[0])
-        if len(block.offsets) != self.buckets + 1 or block.offsets[-1] != rows:
-            raise ValueError(f"a block of {len(block.offsets) - 1} buckets where {self.buckets} were asked for")
-        if any(len(column) != rows for column in block.columns):
-            raise ValueError("the columns of a block have different lengths")
+    def _checked(self, item: Any) -> Iterator[Block]:
+        for block in self.step(item):
+            rows = len(block.columns[0])
+            if len(block.offsets) != self.buckets + 1 or block.offsets[-1] != rows:
+                raise ValueError(f"a block of {len(block.offsets) - 1} buckets where {self.buckets} were asked for")
+            if any(len(column) != rows for column in block.columns):
+                raise ValueError("the columns of a block have different lengths")
+            if rows:
+                yield block
+
+
+def _joined(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same rows in larger blocks: reading takes time for every bucket of every block."""
+    waiting: list[Block] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(one.bytes for one in waiting) >= _BLOCK_BYTES:
+            yield _join(waiting)
+            waiting = []
+    if waiting:
+        yield _join(waiting)
+
+
+def _join(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    starts = np.cumsum([0, *(len(block.columns[0]) for block in blocks[:-1])])
+    cuts = np.stack([block.offsets + start for block, start in zip(blocks, starts, strict=True)])
+    columns = zip(*(block.columns for block in blocks), strict=True)
+    return Block(
+        np.sum([block.offsets for block in blocks], axis=0),
+        tuple(regroup(np.concatenate(column), cuts) for column in columns),
+    )
 
 
 class _Appender:

@@ -45,9 +45,7 @@ def sources_of_sets(pairs: npt.NDArray[np.uint64], set_count: int) -> tuple[Page
 
 
 @njit(cache=True, nogil=True)
-def greedy_cover(
-    pairs: npt.NDArray[np.uint64], weights: Counts, least: float
-) -> tuple[Pages, Counts]:
+def greedy_cover(pairs: npt.NDArray[np.uint64], weights: Counts, least: float) -> tuple[Pages, Counts]:
     """The pages that cover the sets: again and again the one that covers most of what is left.
 
     pairs: uint64[n], sorted, page << 32 | set: the page is in the set. weights: int64[sets], at least 1. Ties go to

@@ -205,9 +205,7 @@ def _count_rows(values: Hashes, buckets: int, pages_per_bucket: int) -> Offsets:
 
 
 @njit(cache=True, nogil=True)
-def send_rows(
-    keys: Hashes, values: Hashes, buckets: int, pages_per_bucket: int
-) -> tuple[Offsets, Pages, Pages]:
+def send_rows(keys: Hashes, values: Hashes, buckets: int, pages_per_bucket: int) -> tuple[Offsets, Pages, Pages]:
     """Rows for the third exchange, by bucket of pages: offsets int64[buckets + 1], pages and numbers uint32[n].
 
     keys, values: of merge_rows. A set goes once to each bucket that has one of its pages, whole.

@@ -130,3 +130,20 @@ def document_frequencies(keys: Keys, values: Values) -> tuple[Keys, npt.NDArray[
         unique[run] = keys[begin]
         frequencies[run] = distinct
     return unique, frequencies
+
+
+@njit(cache=True, nogil=True)
+def regroup(values: Values, cuts: npt.NDArray[np.int64]) -> Values:
+    """A column of several blocks, one after the other, as one block: by bucket, and by block within a bucket.
+
+    values: [n]. cuts: int64[blocks, buckets + 1], where in values each bucket of each block begins, and its last
+    ends. n may be 0.
+    """
+    out = np.empty_like(values)
+    at = 0
+    for bucket in range(cuts.shape[1] - 1):
+        for block in range(cuts.shape[0]):
+            for i in range(cuts[block, bucket], cuts[block, bucket + 1]):
+                out[at] = values[i]
+                at += 1
+    return out

@@ -1,0 +1,179 @@
+"""Quilts: every page stitched together from patches of other pages, with all its sources (Najork, SIGIR 2012).
+
+Pages that share a gram with 1 to m - 1 others need not be compared gram by gram: all grams on the same set of
+pages are alike, so a set with the number of its grams stands for them. Sets are few where pages copy whole
+passages, which makes the covers small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from unquilt.corpus import Corpus, PartFile
+from unquilt.detectors.duplicates import fold_duplicates
+from unquilt.detectors.sites import LEVELS, PageArray, page_arrays, site_numbers, text_buffers
+from unquilt.engines import Block, Blocks, Bucket, Engine
+from unquilt.engines.local import LocalEngine
+from unquilt.errors import BadInput
+from unquilt.kernels.grams import hash_grams_column
+from unquilt.kernels.postings import distinct_grams, merge_rows, page_sets, send_rows, tag_grams
+from unquilt.kernels.quilts import quilted_pages
+from unquilt.kernels.radix import partition, runs, sort_pairs
+from unquilt.kernels.words import hash_words_column
+from unquilt.params import Params, knob
+from unquilt.result import Result
+
+_PAGES_PER_BUCKET = 1024
+_WORDS_PER_BUCKET = 1 << 14
+_MOST_BITS = 11
+
+QUILTED = pa.schema(
+    [
+        ("number", pa.uint32()),
+        ("grams", pa.int64()),
+        ("patch_grams", pa.int64()),
+        ("foreign_grams", pa.int64()),
+        ("sources", pa.list_(pa.uint32())),
+        ("added", pa.list_(pa.int64())),
+    ]
+)
+"""Quilted pages by number, as the last exchange gives them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuiltParams(Params):
+    """When a page counts as stitched together from others."""
+
+    k: int = knob(5, "words in a gram", least=1, most=64)
+    m: int = knob(50, "a gram on more pages than this is too common to be a patch", least=2, most=1_000_000)
+    c: int = knob(4, "fewest source pages of a quilt", least=1)
+    sigma: float = knob(0.5, "least share of a page's grams that are patches", least=0, most=1)
+    foreign: str = knob("domain", "sources must differ from the page in this", choices=LEVELS)
+    min_contribution: float = knob(
+        0.0, "a source counts only if it adds at least this share of the page's patch grams", least=0, most=1
+    )
+    collapse: bool = knob(False, "fold pages of equal text into the first of them before anything is compared")
+    exact: bool = knob(False, "compare the words of every patch, not only their 64-bit fingerprints")
+    patches: bool = knob(True, "find where each patch stands in the page and in its source")
+
+
+def find_quilts(
+    corpus: Corpus,
+    params: QuiltParams = QuiltParams(),  # noqa: B008  frozen
+    *,
+    engine: Engine | None = None,
+) -> Result:
+    """Every page stitched together from at least c other pages, and those pages."""
+    from unquilt.detectors.patches import describe_quilts
+
+    with ExitStack() as stack:
+        if engine is None:
+            engine = stack.enter_context(LocalEngine())
+        arrays = stack.enter_context(page_arrays(corpus))
+        sites = arrays.save("sites", site_numbers(corpus, params.foreign))
+        folded = arrays.save("folded", fold_duplicates(corpus, engine)) if params.collapse else None
+        with share_grams(corpus, engine, k=params.k, m=params.m, sites=sites, folded=folded) as shared:
+            step = partial(find_quilted, params=params, pages=pages_with_text(corpus), sites=sites)
+            quilted = engine.gather(engine.reduce(step, shared, name="Covering pages"), QUILTED)
+        tables = describe_quilts(corpus, quilted, params, engine)
+    return Result("quilts", tables, params.as_dict(), corpus.digest)
+
+
+def share_grams(
+    corpus: Corpus, engine: Engine, *, k: int, m: int, sites: PageArray, folded: PageArray | None = None
+) -> Blocks:
+    """For each range of pages, the sets of at most m pages that share grams with one of them."""
+    pages = pages_with_text(corpus)
+    bits = _bucket_bits(corpus)
+    buckets = -(-pages // _PAGES_PER_BUCKET)
+    with ExitStack() as stack:
+        grams = stack.enter_context(
+            engine.exchange(
+                partial(emit_grams, k=k, bits=bits, folded=folded), corpus.files(), name="Cutting grams",
+                buckets=1 << bits, label=lambda file: file.label,
+            )
+        )  # fmt: skip
+        step = partial(emit_sets, m=m, bits=bits, sites=sites)
+        sets = stack.enter_context(engine.exchange(step, grams, name="Finding shared grams", buckets=1 << bits))
+        grams.close()
+        send = partial(emit_shared, bits=bits, buckets=buckets)
+        return engine.exchange(send, sets, name="Collecting pages", buckets=buckets)
+
+
+def pages_with_text(corpus: Corpus) -> int:
+    """How many pages a corpus has; an error if it has no text to compare."""
+    if not sum(part.words for part in corpus.parts):
+        raise BadInput(
+            f"{corpus.path} has no text: it was made from a list of URLs, or its pages are empty.",
+            fix="Quilts are found in text. Ingest WARC, HTML, JSONL or Parquet files with the pages themselves.",
+        )
+    return corpus.pages
+
+
+def _bucket_bits(corpus: Corpus) -> int:
+    words = sum(part.words for part in corpus.parts)
+    return min(max((words // _WORDS_PER_BUCKET).bit_length(), 4), _MOST_BITS)
+
+
+def emit_grams(file: PartFile, *, k: int, bits: int, folded: PageArray | None) -> Iterator[Block]:
+    """The distinct grams of each page of a part, with the page."""
+    first = file.first
+    for table in file.batches(["text"]):
+        hashes, word_offsets = hash_words_column(*text_buffers(table["text"].fill_null("")))
+        grams, offsets = distinct_grams(*hash_grams_column(hashes, word_offsets, k))
+        keys, owners = tag_grams(grams, offsets, first)
+        if folded is not None:
+            kept = folded.load()[owners] == owners
+            keys, owners = keys[kept], owners[kept]
+        keys, owners, cuts = partition(keys, owners, bits)
+        yield Block(cuts, (keys, owners))
+        first += len(table)
+
+
+def emit_sets(bucket: Bucket, *, m: int, bits: int, sites: PageArray) -> Iterator[Block]:
+    """For each gram on 2 to m pages, the set of its pages."""
+    if not bucket.columns:
+        return
+    keys, pages = sort_pairs(*bucket.columns, bits)
+    rows = page_sets(keys, pages, runs(keys), m, sites.load())
+    keys, values = _merged(*rows, 0)
+    keys, values, cuts = partition(keys, values, bits)
+    yield Block(cuts, (keys, values))
+
+
+def emit_shared(bucket: Bucket, *, bits: int, buckets: int) -> Iterator[Block]:
+    """Each set once, for each range of pages that has one of its pages."""
+    if not bucket.columns:
+        return
+    keys, values = _merged(*bucket.columns, bits)
+    cuts, pages, numbers = send_rows(keys, values, buckets, _PAGES_PER_BUCKET)
+    yield Block(cuts, (pages, numbers))
+
+
+def _merged(
+    keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64], skip_bits: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    keys, values = sort_pairs(keys, values, skip_bits)
+    merged: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] = merge_rows(keys, values, runs(keys))
+    return merged
+
+
+def find_quilted(bucket: Bucket, *, params: QuiltParams, pages: int, sites: PageArray) -> pa.Table:
+    """The quilted pages of a range, with their sources."""
+    if not bucket.columns or not len(bucket.columns[0]):
+        return QUILTED.empty_table()
+    first = bucket.number * _PAGES_PER_BUCKET
+    count = min(_PAGES_PER_BUCKET, pages - first)
+    found, grams, patch_grams, foreign_grams, begins, sources, added = quilted_pages(
+        *bucket.columns, first, count, params.m, params.c, params.sigma, params.min_contribution, sites.load()
+    )
+    offsets = pa.array(begins.astype(np.int32))
+    lists = [pa.ListArray.from_arrays(offsets, pa.array(values)) for values in (sources, added)]
+    return pa.table([found, grams, patch_grams, foreign_grams, *lists], schema=QUILTED)
