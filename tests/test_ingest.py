@@ -94,6 +94,7 @@ def test_text_that_is_not_html_gets_what_makes_sense(tmp_path: Path) -> None:
         ["News", "Of", "today"],
     ]
     assert [row["style"] for row in found] == [None, None]
+    assert found[1]["title"] == "News"
     assert found[0]["chunk_sha1s"] == [hashlib.sha1(plain).digest()] == [found[0]["file_sha1"]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha1
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from unquilt.ingest.capture import Capture, Skip
 from unquilt.ingest.charset import to_utf8
-from unquilt.ingest.html import Parsed, fold_text, parse_html
+from unquilt.ingest.html import MAX_TITLE, Parsed, fold_text, parse_html
 from unquilt.ingest.http import HTML_TYPES
 from unquilt.ingest.sites import domains_of, host_of
 from unquilt.kernels.chunks import paragraph_cuts
@@ -24,6 +25,7 @@ from unquilt.schema import sha1 as sha1_type
 
 STYLE_GRAM = 32
 _IP = re.compile(r"[0-9A-Fa-f.:]{2,45}")
+_XML_TITLE = re.compile(rb"<title[^>]*>\s*(?:<!\[CDATA\[)?([^<\]]*)")
 _FULL_BYTES = 32 << 20  # of pages, before their rows are written: what a worker holds at a time
 _FULL_ROWS = 8192
 
@@ -170,9 +172,18 @@ def _parse(utf8: bytes, url: str, media_type: str, *, is_html: bool) -> Parsed:
     if is_html:
         return parse_html(utf8, url)
     if media_type.endswith("xml"):
-        # To an HTML parser, the marks of a CDATA section begin a comment, and a title belongs to the head.
-        return parse_html(b"<body>" + utf8.replace(b"<![CDATA[", b" ").replace(b"]]>", b" "), url)
+        return _parse_xml(utf8, url)
     return Parsed(text=fold_text(utf8.decode("utf-8", "replace")))
+
+
+def _parse_xml(utf8: bytes, url: str) -> Parsed:
+    """A feed or another document in XML. An HTML parser would take its titles for the page's, and its CDATA for comments."""
+    titled = _XML_TITLE.search(utf8)
+    source = utf8.replace(b"<![CDATA[", b" ").replace(b"]]>", b" ").replace(b"<title", b"<h1")
+    parsed = parse_html(source, url)
+    if titled:
+        parsed.title = " ".join(unescape(titled[1].decode("utf-8", "replace")).split())[:MAX_TITLE]
+    return parsed
 
 
 def _clean(text: str) -> str:
