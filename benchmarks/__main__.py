@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks import exchange, ingest, kernels, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
-from benchmarks.machine import describe_machine
+from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed
-from benchmarks.report import print_machine, print_table, write_json
+from benchmarks.report import print_machine, print_others, print_table, write_json
 
 BENCHMARKS = {
     "ingest": ingest.figures,
@@ -33,11 +33,13 @@ def main() -> int:
     machine = describe_machine()
     figures: dict[str, list[Figure]] = {}
     problems: dict[str, str] = {}
+    shares: dict[str, float] = {}
     is_wrong = False
     cache = _cache()
     with tempfile.TemporaryDirectory(prefix="run-", dir=cache) as scratch:
         context = Context(given.repeat, given.small, cache, Path(scratch))
         for name in names:
+            others = Others()
             try:
                 figures[name] = BENCHMARKS[name](context)
             except NotMeasured as why:
@@ -45,13 +47,15 @@ def main() -> int:
             except (WrongAnswer, RunFailed) as why:
                 problems[name] = f"failed: {why}"
                 is_wrong = True
+            shares[name] = others.share()
     print_machine(machine)
     print_table([figure for some in figures.values() for figure in some])
+    print_others(shares)
     for name, problem in problems.items():
         print(f"{name} {problem}")
     out = given.out or (_RESULTS if not given.names and not given.small and not problems else None)
     if out:
-        write_json(out, machine, figures, repeat=given.repeat)
+        write_json(out, machine, figures, others=shares, repeat=given.repeat)
     return 1 if is_wrong else 0
 
 

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+Measured = TypeVar("Measured")
 
 
 class WrongAnswer(Exception):
@@ -107,8 +109,8 @@ class Figure:
 
 
 def alternate(
-    repeat: int, ours: Callable[[], float], peer: Callable[[], float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    repeat: int, ours: Callable[[], Measured], peer: Callable[[], Measured]
+) -> tuple[tuple[Measured, ...], tuple[Measured, ...]]:
     """What ours and the peer give in turn, so that a change in the machine's pace meets both."""
     runs = [(ours(), peer()) for _ in range(repeat)]
     return tuple(run[0] for run in runs), tuple(run[1] for run in runs)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from benchmarks.debian_crawl import make_crawl
 from benchmarks.figure import Context, Figure, Limit, alternate, expect_equal
-from benchmarks.processes import run_python, watch_python
+from benchmarks.processes import Run, run_python, watch_python
 
 WORKERS = 2
 _GB = 1e9
+_PEER = "FastWARC + Lexbor body.text()"
 
 
 def figures(context: Context) -> list[Figure]:
@@ -22,31 +23,38 @@ def figures(context: Context) -> list[Figure]:
         out = context.scratch / f"ingest-{next(numbers)}.corpus"
         return ["ingest", str(crawl.path), "-o", str(out), "--workers", str(WORKERS), "--json"]
 
-    def ours() -> float:
-        seconds, answer = run_python("unquilt", *arguments())
-        expect_equal("pages ingested", answer["pages"], crawl.pages)
-        context.say(f"  unquilt ingest     {seconds:6.2f} s")
-        return seconds
+    def ours() -> Run:
+        run = run_python("unquilt", *arguments())
+        expect_equal("pages ingested", run.answer["pages"], crawl.pages)
+        context.say(f"  unquilt ingest     {run.seconds:6.2f} s, processors {run.processor_seconds:6.2f} s")
+        return run
 
-    def peer() -> float:
-        seconds, answer = run_python("benchmarks.text_peer", str(crawl.path), str(WORKERS))
-        expect_equal("pages read by both", crawl.pages, answer["pages"])
-        context.say(f"  FastWARC + Lexbor  {seconds:6.2f} s")
-        return seconds
+    def peer() -> Run:
+        run = run_python("benchmarks.text_peer", str(crawl.path), str(WORKERS))
+        expect_equal("pages read by both", crawl.pages, run.answer["pages"])
+        context.say(f"  FastWARC + Lexbor  {run.seconds:6.2f} s, processors {run.processor_seconds:6.2f} s")
+        return run
 
     ours()  # numba compiles into its cache and the crawl comes into memory
     peer()
     peak, parent, _ = watch_python("unquilt", *arguments())
-    times, peer_times = alternate(context.repeat, ours, peer)
+    runs, peer_runs = alternate(context.repeat, ours, peer)
     return [
         Figure(
             name=f"ingest, {crawl.bytes / 1e6:,.0f} MB, {WORKERS} workers",
             unit="s",
-            ours=times,
-            peer=peer_times,
-            peer_name="FastWARC + Lexbor body.text()",
+            ours=tuple(run.seconds for run in runs),
+            peer=tuple(run.seconds for run in peer_runs),
+            peer_name=_PEER,
             limit=Limit("ratio", "at most", 1.5),
             note="wall time of a fresh process, numba's cache warm; the peer keeps script and style and writes nothing",
+        ),
+        Figure(
+            name="ingest, processor time of all processes",
+            unit="s",
+            ours=tuple(run.processor_seconds for run in runs),
+            peer=tuple(run.processor_seconds for run in peer_runs),
+            peer_name=_PEER,
         ),
         Figure(
             name="ingest, peak memory of a worker",

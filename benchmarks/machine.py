@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,33 @@ def describe_machine() -> dict[str, Any]:
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-        "load": round(os.getloadavg()[0], 2),  # of the minute before: what others take is missing from ours
         "system": platform.platform(),
         "python": platform.python_version(),
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
     }
+
+
+class Others:
+    """How much of the machine other programs take, from when this is made."""
+
+    def __init__(self) -> None:
+        self._before = _busy_seconds()
+
+    def share(self) -> float:
+        """Their part of all processor time so far, 0 to 1. Processes of ours must have ended."""
+        passed, others = (now - then for now, then in zip(_busy_seconds(), self._before, strict=True))
+        return min(max(others / passed, 0.0), 1.0) if passed else 0.0
+
+
+def _busy_seconds() -> tuple[float, float]:
+    """Processor seconds since the machine was started: all, and those that others were busy in."""
+    times = psutil.cpu_times()
+    passed = sum(times) - times.guest - times.guest_nice
+    own = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        own += usage.ru_utime + usage.ru_stime
+    return passed, passed - times.idle - times.iowait - own
 
 
 def _processor() -> str:

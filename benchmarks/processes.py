@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -41,12 +42,21 @@ class Peak:
         return max((size for process, size in self.resident.items() if process != parent), default=0)
 
 
-def run_python(module: str, *arguments: str) -> tuple[float, Any]:
-    """Run a module in a fresh interpreter: wall seconds from start to end, and the JSON that it prints."""
-    begun = time.perf_counter()
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A process from start to end."""
+
+    seconds: float  # on the wall
+    processor_seconds: float  # of it and its children: what others do counts less
+    answer: Any  # the JSON that it printed
+
+
+def run_python(module: str, *arguments: str) -> Run:
+    """Run a module in a fresh interpreter."""
+    used, begun = _used_by_children(), time.perf_counter()
     done = subprocess.run(_command(module, arguments), capture_output=True, check=False)
-    seconds = time.perf_counter() - begun
-    return seconds, _answer(module, done.returncode, done.stdout, done.stderr)
+    seconds, processor_seconds = time.perf_counter() - begun, _used_by_children() - used
+    return Run(seconds, processor_seconds, _answer(module, done.returncode, done.stdout, done.stderr))
 
 
 def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
@@ -63,6 +73,11 @@ def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
 
 def _command(module: str, arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", module, *arguments]
+
+
+def _used_by_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _answer(module: str, status: int, out: bytes, errors: bytes) -> Any:

@@ -20,7 +20,7 @@ def print_machine(machine: Mapping[str, Any]) -> None:
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
     print(
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"load {machine['load']}; {machine['system']}\nPython {machine['python']}, {libraries}\n"
+        f"{machine['system']}\nPython {machine['python']}, {libraries}\n"
     )
 
 
@@ -44,6 +44,12 @@ def print_table(figures: Sequence[Figure]) -> None:
     Console(width=_WIDTH, highlight=False).print(table)
 
 
+def print_others(others: Mapping[str, float]) -> None:
+    """What else the machine did: wall times of a busy machine are worth little."""
+    shares = ", ".join(f"{share:.0%} during {name}" for name, share in others.items())
+    print(f"\nProcessor time taken by other programs: {shares}")
+
+
 def number(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
@@ -60,10 +66,19 @@ def limit_text(figure: Figure) -> str:
     return f"{what} {limit.sense} {limit.value:,g}{unit}"
 
 
-def write_json(path: Path, machine: Mapping[str, Any], figures: Mapping[str, Sequence[Figure]], *, repeat: int) -> None:
+def write_json(
+    path: Path,
+    machine: Mapping[str, Any],
+    figures: Mapping[str, Sequence[Figure]],
+    *,
+    others: Mapping[str, float],
+    repeat: int,
+) -> None:
+    """Everything in the table, and every single measurement."""
     known = {
         "machine": machine,
         "repeat": repeat,
+        "processor_share_of_other_programs": {name: round(share, 3) for name, share in others.items()},
         "figures": {name: [figure.to_json() for figure in some] for name, some in figures.items()},
     }
     path.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")

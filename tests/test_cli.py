@@ -109,7 +109,7 @@ def test_a_folder_of_warcs_is_told_from_a_corpus(tmp_path: Path, unquilt: Unquil
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_with_130_and_what_to_do(kind: signal.Signals, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "unquilt", "synth", str(tmp_path / "out"), "--pages", "10000000"],
+        [sys.executable, "-m", "unquilt", "synth", str(tmp_path / "out"), "--pages", "300000"],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     time.sleep(3)

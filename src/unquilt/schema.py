@@ -67,3 +67,43 @@ SUPERSEDED = _table(
         ("kept", pa.int64(), "the capture that counts"),
     ]
 )
+
+QUILTS = _table(
+    [
+        ("url", pa.string(), "the quilted page"),
+        ("grams", pa.int64(), "distinct grams of the page"),
+        ("patch_grams", pa.int64(), "those on 2 to m pages of the corpus"),
+        ("patch_fraction", pa.float64(), "patch_grams / grams"),
+        ("foreign_fraction", pa.float64(), "share of its grams that some page of another site has, however common"),
+        ("time", pa.timestamp("us", "UTC"), "when the page was captured"),
+        ("collisions", pa.int64(), "grams that only shared a fingerprint; null unless words were compared"),
+        (
+            "sources",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("url", pa.string()),
+                        ("grams", pa.int64()),
+                        ("foreign", pa.bool_()),
+                        ("attributed", pa.bool_()),
+                        ("time", pa.timestamp("us", "UTC")),
+                    ]
+                )
+            ),
+            "pages it was stitched from, in the order of the greedy cover: the grams each added, whether it is of "
+            "another domain, whether the page links to it or to its domain, and when it was captured",
+        ),
+    ]
+)
+
+PATCHES = _table(
+    [
+        ("url", pa.string(), "the quilted page"),
+        ("begin", pa.int64(), "where the patch begins in its text, in characters"),
+        ("end", pa.int64(), "where it ends"),
+        ("source_url", pa.string(), "the page it was taken from"),
+        ("source_begin", pa.int64(), "where it begins in the source's text"),
+        ("source_end", pa.int64(), "where it ends there"),
+        ("words", pa.int64(), "its length in words"),
+    ]
+)

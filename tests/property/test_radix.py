@@ -88,3 +88,12 @@ def test_runs_begin_where_the_key_changes(keys: list[int]) -> None:
     keys = sorted(keys)
     begins = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
     assert radix.runs(array(keys)).tolist() == [*begins, len(keys)]
+
+
+@given(st.lists(st.lists(st.integers(0, 7), max_size=20), min_size=1, max_size=5))
+def test_blocks_joined_are_the_rows_by_bucket_and_then_by_block(blocks: list[list[int]]) -> None:
+    rows = [sorted(block) for block in blocks]  # a block is sorted by bucket; here a row is its own bucket
+    starts = np.cumsum([0, *map(len, rows)])[:-1]
+    cuts = np.array([np.searchsorted(row, range(9)) + start for row, start in zip(rows, starts, strict=True)])
+    marked = np.array([bucket * 100 + b for b, row in enumerate(rows) for bucket in row], np.int64)
+    assert regroup(marked, cuts).tolist() == sorted(marked.tolist())

@@ -66,7 +66,7 @@ class QuiltParams(Params):
 
 def find_quilts(
     corpus: Corpus,
-    params: QuiltParams = QuiltParams(),  # noqa: B008  frozen
+    params: QuiltParams = QuiltParams(),
     *,
     engine: Engine | None = None,
 ) -> Result:
@@ -143,7 +143,7 @@ def emit_sets(bucket: Bucket, *, m: int, bits: int, sites: PageArray) -> Iterato
         return
     keys, pages = sort_pairs(*bucket.columns, bits)
     rows = page_sets(keys, pages, runs(keys), m, sites.load())
-    keys, values = _merged(*rows, 0)
+    keys, values = _merged(*rows)
     keys, values, cuts = partition(keys, values, bits)
     yield Block(cuts, (keys, values))
 
@@ -152,13 +152,14 @@ def emit_shared(bucket: Bucket, *, bits: int, buckets: int) -> Iterator[Block]:
     """Each set once, for each range of pages that has one of its pages."""
     if not bucket.columns:
         return
-    keys, values = _merged(*bucket.columns, bits)
+    keys, values = bucket.columns
+    keys, values = _merged(keys, values, bits)
     cuts, pages, numbers = send_rows(keys, values, buckets, _PAGES_PER_BUCKET)
     yield Block(cuts, (pages, numbers))
 
 
 def _merged(
-    keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64], skip_bits: int
+    keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64], skip_bits: int = 0
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     keys, values = sort_pairs(keys, values, skip_bits)
     merged: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] = merge_rows(keys, values, runs(keys))

@@ -177,7 +177,7 @@ def _parse(utf8: bytes, url: str, media_type: str, *, is_html: bool) -> Parsed:
 
 
 def _parse_xml(utf8: bytes, url: str) -> Parsed:
-    """A feed or another document in XML. An HTML parser would take its titles for the page's, and its CDATA for comments."""
+    """A feed or another document in XML: to an HTML parser its titles were the page's, and its CDATA comments."""
     titled = _XML_TITLE.search(utf8)
     source = utf8.replace(b"<![CDATA[", b" ").replace(b"]]>", b" ").replace(b"<title", b"<h1")
     parsed = parse_html(source, url)
