@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks import exchange, ingest, kernels, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
-from benchmarks.processes import RunFailed
+from benchmarks.processes import RunFailed, adopt_orphans
 from benchmarks.report import print_machine, print_others, print_table, write_json
 
 BENCHMARKS = {
@@ -36,6 +36,7 @@ def main() -> int:
     shares: dict[str, float] = {}
     is_wrong = False
     cache = _cache()
+    adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="run-", dir=cache) as scratch:
         context = Context(given.repeat, given.small, cache, Path(scratch))
         for name in names:

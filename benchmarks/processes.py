@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -17,6 +19,8 @@ import psutil
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PAUSE = 0.01
+_ORPHAN_SECONDS = 2.0
+_PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
 class RunFailed(Exception):
@@ -55,8 +59,10 @@ def run_python(module: str, *arguments: str) -> Run:
     """Run a module in a fresh interpreter."""
     used, begun = _used_by_children(), time.perf_counter()
     done = subprocess.run(_command(module, arguments), capture_output=True, check=False)
-    seconds, processor_seconds = time.perf_counter() - begun, _used_by_children() - used
-    return Run(seconds, processor_seconds, _answer(module, done.returncode, done.stdout, done.stderr))
+    seconds = time.perf_counter() - begun
+    _wait_for_orphans()
+    answer = _answer(module, done.returncode, done.stdout, done.stderr)
+    return Run(seconds, _used_by_children() - used, answer)
 
 
 def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
@@ -68,11 +74,25 @@ def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
             _sample(process.pid, peak)
             time.sleep(_PAUSE)
         out, errors = process.communicate()
+    _wait_for_orphans()
     return peak, process.pid, _answer(module, process.returncode, out, errors)
 
 
 def _command(module: str, arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", module, *arguments]
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parents end first, so that their time can be counted."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _wait_for_orphans() -> None:
+    given_up = time.monotonic() + _ORPHAN_SECONDS
+    with suppress(ChildProcessError):  # there are none, or no more
+        while time.monotonic() < given_up:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(_PAUSE)
 
 
 def _used_by_children() -> float:

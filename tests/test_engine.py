@@ -83,9 +83,7 @@ def test_an_exchange_of_an_exchange(engine: LocalEngine) -> None:
     assert all(found[number] == ([], []) for number in range(5, 1 << BITS))
 
 
-def test_blocks_beyond_the_budget_go_to_disk_and_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_beyond_the_budget_go_to_disk_and_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unquilt.engines.blocks._BLOCK_BYTES", 1)  # so that blocks are not joined
     block = next(iter(multiples(3)))
     size = block.bytes + block.offsets.nbytes

@@ -96,4 +96,4 @@ def test_blocks_joined_are_the_rows_by_bucket_and_then_by_block(blocks: list[lis
     starts = np.cumsum([0, *map(len, rows)])[:-1]
     cuts = np.array([np.searchsorted(row, range(9)) + start for row, start in zip(rows, starts, strict=True)])
     marked = np.array([bucket * 100 + b for b, row in enumerate(rows) for bucket in row], np.int64)
-    assert regroup(marked, cuts).tolist() == sorted(marked.tolist())
+    assert radix.regroup(marked, cuts).tolist() == sorted(marked.tolist())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,9 +22,9 @@ from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.sites import text_buffers
 from unquilt.engines import Block, Bucket, Engine
 from unquilt.ingest.sites import domain_of, host_of
-from unquilt.kernels.grams import hash_grams
-from unquilt.kernels.patches import claim_grams, claim_words, count_characters, drop_collisions, patch_runs
-from unquilt.kernels.words import TABLE, word_spans
+from unquilt.kernels.grams import hash_grams_column
+from unquilt.kernels.patches import claim_grams, claim_words, drop_collisions, patch_runs
+from unquilt.kernels.words import TABLE, hash_words_column, place_words_column
 from unquilt.schema import PATCHES, QUILTS
 
 _SENT_BYTES = 32 << 20  # of text, for one bucket
@@ -132,89 +132,79 @@ def stitch(bucket: Bucket, *, k: int, exact: bool, patches: bool) -> tuple[pa.Ta
     table = _read_streams(bucket.columns[0]) if bucket.columns else None
     if table is None:
         return QUILTS.empty_table(), PATCHES.empty_table()
-    data, bounds = text_buffers(table["text"])
-    urls = table["url"].combine_chunks()
     rows = table.drop_columns(["text"]).to_pylist()
-    sent = {row["page"]: _Page(i, row, data[bounds[i] : bounds[i + 1]], k) for i, row in enumerate(rows)}
-    quilts, found = [], [PATCHES.empty_table()]
-    for row in sorted((row for row in rows if row["sources"] is not None), key=lambda row: row["page"]):
-        page, sources = sent[row["page"]], [sent[number] for number in row["sources"]]
-        claims = _Claims(page, sources, exact=exact) if patches or exact else None
-        quilts.append(_describe(row, sources, claims))
-        if claims and patches:
-            found.append(claims.patches(urls))
-    return pa.Table.from_pylist(quilts, schema=QUILTS), pa.concat_tables(found)
+    index = {row["page"]: i for i, row in enumerate(rows)}
+    quilts = sorted((i for i, row in enumerate(rows) if row["sources"] is not None), key=lambda i: rows[i]["page"])
+    sources = [[index[number] for number in rows[i]["sources"]] for i in quilts]
+    cloth = _Cloth(table, quilts, sources, k) if patches or exact else None
+    collisions = [cloth.drop_collisions(q) if cloth and exact else None for q in range(len(quilts))]
+    described = [
+        _describe(rows[i], [rows[s] for s in mine], dropped)
+        for i, mine, dropped in zip(quilts, sources, collisions, strict=True)
+    ]
+    found = [PATCHES.empty_table()]
+    if cloth and patches:
+        found += [cloth.patches(q) for q in range(len(quilts))]
+    return pa.Table.from_pylist(described, schema=QUILTS), pa.concat_tables(found)
 
 
-class _Page:
-    """A page that was sent, with its words and grams once they are asked for."""
+class _Cloth:
+    """Quilts and sources together: their words, and which gram of a quilt is whose."""
 
-    def __init__(self, index: int, row: dict[str, Any], text: npt.NDArray[np.uint8], k: int) -> None:
-        self.index = index
-        self.row = row
-        self.text = text
-        self.k = k
+    def __init__(self, table: pa.Table, quilts: list[int], sources: list[list[int]], k: int) -> None:
+        self._urls = table["url"].combine_chunks()
+        self._data, self._bounds = text_buffers(table["text"])
+        self._quilts, self._sources, self._k = quilts, sources, k
+        hashes, self._words = hash_words_column(self._data, self._bounds)
+        self._begins, self._ends = place_words_column(self._data, self._bounds, len(hashes))
+        grams, offsets = hash_grams_column(hashes, self._words, k)
+        source_offsets = np.cumsum([0, *map(len, sources)])
+        flat = np.array([s for mine in sources for s in mine], np.int64)
+        self._offsets, self._ranks, self._places = claim_grams(
+            grams, offsets, np.array(quilts, np.int64), source_offsets, flat
+        )
+
+    def _claims(self, q: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        mine = slice(self._offsets[q], self._offsets[q + 1])
+        return self._ranks[mine], self._places[mine]
 
     @cached_property
-    def words(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The hash of each word, and the bytes where it begins and ends."""
-        return word_spans(self.text)
+    def _bytes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return place_words_column(self._data, self._bounds, len(self._begins), in_bytes=True)
 
-    @cached_property
-    def grams(self) -> npt.NDArray[np.uint64]:
-        grams: npt.NDArray[np.uint64] = hash_grams(self.words[0], self.k)
-        return grams
+    def _text(self, page: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """A page's text, and the bytes where its words begin and end."""
+        words = slice(self._words[page], self._words[page + 1])
+        return self._data[self._bounds[page] : self._bounds[page + 1]], self._bytes[0][words], self._bytes[1][words]
 
-    @cached_property
-    def characters(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The characters where each word begins and ends."""
-        return count_characters(self.text, self.words[1]), count_characters(self.text, self.words[2])
+    def drop_collisions(self, q: int) -> int:
+        """Take back the grams of a quilt whose words differ from those in the source; how many there were."""
+        page = self._text(self._quilts[q])
+        return sum(
+            drop_collisions(*page, *self._text(source), rank, self._k, *self._claims(q), TABLE)
+            for rank, source in enumerate(self._sources[q])
+        )
 
-
-class _Claims:
-    """Which grams of a page are whose."""
-
-    def __init__(self, page: _Page, sources: list[_Page], *, exact: bool) -> None:
-        self._page, self._sources = page, sources
-        offsets = np.cumsum([0, *(len(source.grams) for source in sources)])
-        grams = np.concatenate([np.empty(0, np.uint64), *(source.grams for source in sources)])
-        self.ranks = np.full(len(page.grams), -1, np.int64)
-        self.places = np.full(len(page.grams), -1, np.int64)
-        claim_grams(page.grams, grams, offsets, self.ranks, self.places)
-        self.collisions = self._drop_collisions() if exact else None
-
-    def _drop_collisions(self) -> int:
-        """Take back grams whose words differ from those in the source; how many there were."""
-        dropped = 0
-        for rank, source in enumerate(self._sources):
-            dropped += drop_collisions(
-                self._page.text, *self._page.words[1:], source.text, *source.words[1:], rank, self._page.k,
-                self.ranks, self.places, TABLE,
-            )  # fmt: skip
-        return dropped
-
-    def patches(self, urls: pa.Array) -> pa.Table:
-        """The patches of the page, in order. ``urls`` are those of all pages that were sent."""
-        begins, ends, ranks, shifts = patch_runs(*claim_words(self.ranks, self.places, self._page.k))
-        here_begins, here_ends = self._page.characters
-        firsts = np.cumsum([0, *(len(source.words[0]) for source in self._sources)])[ranks] + shifts
-        there_begins, there_ends = (np.concatenate([source.characters[i] for source in self._sources]) for i in (0, 1))
-        sources = np.array([source.index for source in self._sources], np.int64)[ranks]
+    def patches(self, q: int) -> pa.Table:
+        """The patches of a quilt, in order."""
+        begins, ends, ranks, shifts = patch_runs(*claim_words(*self._claims(q), self._k))
+        sources = np.array(self._sources[q], np.int64)[ranks]
+        here, there = self._words[self._quilts[q]], self._words[sources] + shifts
         return pa.table(
             [
-                urls.take(pa.array(np.full(len(begins), self._page.index))),
-                here_begins[begins],
-                here_ends[ends - 1],
-                urls.take(pa.array(sources)),
-                there_begins[firsts + begins],
-                there_ends[firsts + ends - 1],
+                pa.repeat(self._urls[self._quilts[q]], len(begins)),
+                self._begins[here + begins],
+                self._ends[here + ends - 1],
+                self._urls.take(pa.array(sources)),
+                self._begins[there + begins],
+                self._ends[there + ends - 1],
                 ends - begins,
             ],
             schema=PATCHES,
         )
 
 
-def _describe(row: dict[str, Any], sources: list[_Page], claims: _Claims | None) -> dict[str, Any]:
+def _describe(row: dict[str, Any], sources: list[dict[str, Any]], collisions: int | None) -> dict[str, Any]:
     links = set(map(plain_url, row["links"] or []))
     domains = {domain_of(host_of(link)) for link in row["links"] or []}
     return {
@@ -224,21 +214,22 @@ def _describe(row: dict[str, Any], sources: list[_Page], claims: _Claims | None)
         "patch_fraction": row["patch_grams"] / row["grams"],
         "foreign_fraction": row["foreign_grams"] / row["grams"],
         "time": row["time"],
-        "collisions": claims.collisions if claims else None,
+        "collisions": collisions,
         "sources": [
             {
-                "url": source.row["url"],
+                "url": source["url"],
                 "grams": added,
-                "foreign": source.row["domain"] != row["domain"],
-                "attributed": plain_url(source.row["url"]) in links
-                or (source.row["domain"] != row["domain"] and source.row["domain"] in domains),
-                "time": source.row["time"],
+                "foreign": source["domain"] != row["domain"],
+                "attributed": plain_url(source["url"]) in links
+                or (source["domain"] != row["domain"] and source["domain"] in domains),
+                "time": source["time"],
             }
             for source, added in zip(sources, row["added"], strict=True)
         ],
     }
 
 
+@lru_cache(maxsize=1 << 16)
 def plain_url(url: str) -> str:
     """A URL as links to it are compared: without scheme, fragment and last slash."""
     try:

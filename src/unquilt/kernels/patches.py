@@ -15,32 +15,101 @@ U1 = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def first_places(grams: Hashes) -> tuple[Hashes, Numbers]:
-    """A hash table of where each gram first stands: keys uint64[slots], places int64[slots], -1 for a free slot."""
-    slots = 2
-    while slots < 2 * len(grams):
-        slots *= 2
-    mask = np.uint64(slots - 1)
-    keys = np.empty(slots, np.uint64)
-    places = np.full(slots, -1, np.int64)
-    for i in range(len(grams)):
-        slot = grams[i] & mask
-        while places[slot] >= 0 and keys[slot] != grams[i]:
-            slot = (slot + U1) & mask
-        if places[slot] < 0:
-            keys[slot] = grams[i]
-            places[slot] = i
-    return keys, places
+def _make_tables(offsets: Numbers, is_source: npt.NDArray[np.bool_]) -> Numbers:
+    """int64[pages + 1], where the hash table of each source begins: at least two slots for each of its grams."""
+    begins = np.zeros(len(offsets), np.int64)
+    for page in range(len(offsets) - 1):
+        slots = 2
+        while slots < 2 * (offsets[page + 1] - offsets[page]):
+            slots *= 2
+        begins[page + 1] = begins[page] + (slots if is_source[page] else 0)
+    return begins
 
 
 @njit(cache=True, nogil=True)
-def place_of(gram: np.uint64, keys: Hashes, places: Numbers) -> int:
-    """Where a gram first stands, -1 if it does not."""
-    mask = np.uint64(len(keys) - 1)
-    slot = gram & mask
-    while places[slot] >= 0 and keys[slot] != gram:
-        slot = (slot + U1) & mask
-    return int(places[slot])
+def _fill_table(grams: Hashes, table: npt.NDArray[np.int32]) -> None:
+    """Write where each gram first stands to a table of -1."""
+    mask = np.uint64(len(table) - 1)
+    for i in range(len(grams)):
+        slot = grams[i] & mask
+        while table[slot] >= 0 and grams[table[slot]] != grams[i]:
+            slot = (slot + U1) & mask
+        if table[slot] < 0:
+            table[slot] = i
+
+
+@njit(cache=True, nogil=True)
+def _claim(
+    page: Hashes,
+    source: Hashes,
+    table: npt.NDArray[np.int32],
+    rank: int,
+    free: Numbers,
+    ranks: Numbers,
+    places: Numbers,
+) -> int:
+    """Give what is free of a page's grams to a source that has it; how many are free then, in order in free."""
+    mask = np.uint64(len(table) - 1)
+    left = 0
+    for n in range(len(free)):
+        i = free[n]
+        place = -1
+        if i > 0 and ranks[i - 1] == rank:
+            after = places[i - 1] + 1
+            if after < len(source) and source[after] == page[i]:
+                place = after
+        if place < 0:
+            slot = page[i] & mask
+            while table[slot] >= 0 and source[table[slot]] != page[i]:
+                slot = (slot + U1) & mask
+            place = np.int64(table[slot])
+        if place < 0:
+            free[left] = i
+            left += 1
+        else:
+            ranks[i] = rank
+            places[i] = place
+    return left
+
+
+@njit(cache=True, nogil=True)
+def claim_grams(
+    grams: Hashes, offsets: Numbers, quilts: Numbers, source_offsets: Numbers, sources: Numbers
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Give each gram of each quilt to the first of its sources that has it, with its place there.
+
+    grams: uint64, those of all pages in order; offsets: int64[pages + 1], where each page's begin. quilts: int64[q],
+    which pages are quilts; sources: which pages are their sources, in order; source_offsets: int64[q + 1], where
+    each quilt's begin. A gram that goes on where the one before it ended is placed there, else where it first stands.
+
+    Gives the offsets of the quilts' grams, int64[q + 1], and for each of these the rank of its source and its place
+    in it, -1 where there is none.
+    """
+    is_source = np.zeros(len(offsets) - 1, np.bool_)
+    for s in range(len(sources)):
+        is_source[sources[s]] = True
+    begins = _make_tables(offsets, is_source)
+    tables = np.full(begins[-1], -1, np.int32)
+    for page in range(len(is_source)):
+        if is_source[page]:
+            _fill_table(grams[offsets[page] : offsets[page + 1]], tables[begins[page] : begins[page + 1]])
+    out_offsets = np.zeros(len(quilts) + 1, np.int64)
+    for q in range(len(quilts)):
+        out_offsets[q + 1] = out_offsets[q] + offsets[quilts[q] + 1] - offsets[quilts[q]]
+    all_ranks = np.full(out_offsets[-1], -1, np.int64)
+    all_places = np.full(out_offsets[-1], -1, np.int64)
+    for q in range(len(quilts)):
+        page = grams[offsets[quilts[q]] : offsets[quilts[q] + 1]]
+        ranks = all_ranks[out_offsets[q] : out_offsets[q + 1]]
+        places = all_places[out_offsets[q] : out_offsets[q + 1]]
+        free = np.arange(len(page))
+        left = len(page)
+        for n in range(source_offsets[q], source_offsets[q + 1]):
+            s = sources[n]
+            source = grams[offsets[s] : offsets[s + 1]]
+            table = tables[begins[s] : begins[s + 1]]
+            left = _claim(page, source, table, n - source_offsets[q], free[:left], ranks, places)
+    return out_offsets, all_ranks, all_places
 
 
 @njit(cache=True, nogil=True)
@@ -77,31 +146,6 @@ def drop_collisions(
                 dropped += 1
                 break
     return dropped
-
-
-@njit(cache=True, nogil=True)
-def claim_grams(page: Hashes, sources: Hashes, offsets: Numbers, ranks: Numbers, places: Numbers) -> None:
-    """Give each gram of a page to the first of its sources that has it, with its place there.
-
-    page: uint64[n], its grams in order. sources: uint64, the grams of the sources in order, one source after the
-    other; offsets: int64[sources + 1], where each begins. ranks, places: int64[n], -1 where unclaimed; written to.
-    A gram that goes on where the one before it ended is placed there, else where it first stands.
-    """
-    for rank in range(len(offsets) - 1):
-        source = sources[offsets[rank] : offsets[rank + 1]]
-        keys, firsts = first_places(source)
-        for i in range(len(page)):
-            if ranks[i] >= 0:
-                continue
-            place = place_of(page[i], keys, firsts)
-            if place < 0:
-                continue
-            if i > 0 and ranks[i - 1] == rank:
-                following = places[i - 1] + 1
-                if following < len(source) and source[following] == page[i]:
-                    place = following
-            ranks[i] = rank
-            places[i] = place
 
 
 @njit(cache=True, nogil=True)
@@ -144,16 +188,3 @@ def patch_runs(ranks: Numbers, shifts: Numbers) -> tuple[Numbers, Numbers, Numbe
         run_ranks[count], run_shifts[count] = ranks[i], shifts[i]
         count += 1
     return begins[:count], ends[:count], run_ranks[:count], run_shifts[:count]
-
-
-@njit(cache=True, nogil=True)
-def count_characters(text: Bytes, places: Numbers) -> Numbers:
-    """How many characters stand before each byte offset: int64[n]. text: UTF-8; places: int64[n], ascending."""
-    counts = np.empty(len(places), np.int64)
-    characters = at = 0
-    for i in range(len(places)):
-        while at < places[i]:
-            characters += 1 if (text[at] & 0xC0) != 0x80 else 0
-            at += 1
-        counts[i] = characters
-    return counts

@@ -214,6 +214,37 @@ def _word_spans(
     return _mixed(hashes, count), begins[:count].copy(), ends[:count].copy()
 
 
+@njit(cache=True, nogil=True)
+def _place_words_column(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], words: int, in_bytes: bool, table: Table
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """As place_words_column; offsets may be int32, words is how many there are in all."""
+    begins = np.empty(words, np.int64)
+    ends = np.empty(words, np.int64)
+    count = -1
+    for page in range(len(offsets) - 1):
+        i, end = np.int64(offsets[page]), np.int64(offsets[page + 1])
+        place = 0
+        inside: int | np.int64 = NOT_WORD
+        while i < end:
+            code, length = np.int64(data[i]), 1
+            if code >= 128:
+                code, length = read_character(data, i, end)
+            kind = np.int64(table[code]) >> CLASS_SHIFT if code >= 0 else np.int64(NOT_WORD)
+            step = length if in_bytes or code < 0 else 1
+            if kind == NOT_WORD or (kind == MARK and not inside):
+                inside = NOT_WORD
+            else:
+                if kind == SINGLE or (kind == WORD and inside != WORD):
+                    count += 1
+                    begins[count] = place
+                    inside = kind
+                ends[count] = place + step
+            place += step
+            i += length
+    return begins, ends
+
+
 def hash_words(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
     """uint64[words], the hash of each word of the UTF-8 bytes text, in order; no words, no hashes."""
     hashes: npt.NDArray[np.uint64] = _hash_words(text, TABLE, ASCII)
@@ -248,3 +279,19 @@ def hash_words_column(
     columns: tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]
     columns = _hash_words_column(data, offsets, TABLE, ASCII)
     return columns
+
+
+def place_words_column(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int32] | npt.NDArray[np.int64],
+    words: int,
+    *,
+    in_bytes: bool = False,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where each word of each text begins and ends in its text, in characters or bytes: int64[words] each.
+
+    data, offsets: an Arrow string column, of valid UTF-8. words: as many as hash_words_column finds.
+    """
+    spans: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    spans = _place_words_column(data, offsets, words, in_bytes, TABLE)
+    return spans
