@@ -29,10 +29,10 @@ def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **opt
     Stopped at any moment, the same command goes on where it was. Files that are already in the corpus are not
     read again; others are added.
     """
-    from unquilt.ingest.run import ingest_crawl
-
     params = params_from(IngestParams, options)
-    with make_engine(options, quiet=quiet or as_json) as engine:
+    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.part"]) as engine:
+        from unquilt.ingest.run import ingest_crawl
+
         done = ingest_crawl(inputs, out, params, engine=engine)
     if as_json:
         show_json(summary(done))

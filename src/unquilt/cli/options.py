@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, get_type_hints
 
 import click
@@ -74,10 +74,11 @@ def output_options(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")(command)
 
 
-def make_engine(given: dict[str, Any], *, quiet: bool) -> Any:
-    """The engine the options ask for; they are taken out of ``given``."""
+def make_engine(given: dict[str, Any], *, quiet: bool, preload: Sequence[str] = ()) -> Any:
+    """The engine the options ask for, which are taken out of ``given``; workers begin to import ``preload``."""
     from unquilt.engines.local import LocalEngine
     from unquilt.progress import for_stream
 
     given.pop("engine")
-    return LocalEngine(workers=given.pop("workers"), memory=given.pop("memory"), progress=for_stream(quiet=quiet))
+    progress = for_stream(quiet=quiet)
+    return LocalEngine(workers=given.pop("workers"), memory=given.pop("memory"), progress=progress, preload=preload)

@@ -28,11 +28,11 @@ def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **opt
 
 
 def run_all(inputs: Sequence[str], out: str, *, as_json: bool, quiet: bool, **options: Any) -> None:
-    from unquilt.ingest.run import ingest_crawl
-    from unquilt.report.page import write_report
-
     params = params_from(IngestParams, options)
-    with make_engine(options, quiet=quiet or as_json) as engine:
+    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.part"]) as engine:
+        from unquilt.ingest.run import ingest_crawl
+        from unquilt.report.page import write_report
+
         done = ingest_crawl(inputs, out, params, engine=engine)
     report = write_report(done.corpus, done.corpus.path / "report.html")
     if as_json:

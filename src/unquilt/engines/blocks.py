@@ -20,7 +20,6 @@ import numpy as np
 
 from unquilt.engines import Block, Bucket, Column
 from unquilt.errors import StepFailed
-from unquilt.kernels.radix import regroup
 
 _ALIGN = 8
 _BLOCK_BYTES = 32 << 20
@@ -143,6 +142,8 @@ def _joined(blocks: Iterable[Block]) -> Iterator[Block]:
 def _join(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
+    from unquilt.kernels.radix import regroup  # numba takes its time; not every engine needs it
+
     starts = np.cumsum([0, *(len(block.columns[0]) for block in blocks[:-1])])
     cuts = np.stack([block.offsets + start for block, start in zip(blocks, starts, strict=True)])
     columns = zip(*(block.columns for block in blocks), strict=True)

@@ -53,7 +53,8 @@ def free_memory() -> int:
 class LocalEngine:
     """Runs steps in ``workers`` processes (default: one a processor) within ``memory`` bytes in all.
 
-    ``scratch`` is the folder for blocks that memory cannot hold. Use it in a ``with``, or call ``close``.
+    ``scratch`` is the folder for blocks that memory cannot hold. With ``preload``, modules that the steps need, the
+    workers start at once and import them while the caller goes on. Use it in a ``with``, or call ``close``.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class LocalEngine:
         memory: int | None = None,
         scratch: str | Path | None = None,
         progress: Progress | None = None,
+        preload: Sequence[str] = (),
     ) -> None:
         if workers is not None and workers < 1:
             raise BadParameter(
@@ -79,9 +81,12 @@ class LocalEngine:
         self.progress = progress or Quiet()
         self._scratch = str(scratch or tempfile.gettempdir())
         self._folders: tuple[str, str] | None = None
+        self._preload = tuple(preload)
         self._pool: list[_Worker] = []
         self._files = 0
         self._memory_left = max(self.memory - _OWN_BYTES - self.workers * _WORKER_BYTES, 0)
+        if preload and self.workers > 1:
+            self._start_workers(self.workers)
 
     def __enter__(self) -> LocalEngine:
         return self
@@ -189,6 +194,10 @@ class LocalEngine:
         finally:
             meter.finish()
 
+    def _start_workers(self, count: int) -> None:
+        while len(self._pool) < count:
+            self._pool.append(_Worker(self._preload))
+
     def _drop_workers(self) -> None:
         """Workers that may still be at work for nobody."""
         for worker in self._pool:
@@ -196,8 +205,7 @@ class LocalEngine:
         self._pool = []
 
     def _pooled(self, job: _Job, meter: Any) -> Iterator[tuple[int, Any]]:
-        while len(self._pool) < min(self.workers, len(job.items)):
-            self._pool.append(_Worker())
+        self._start_workers(min(self.workers, len(job.items)))
         idle = list(self._pool)
         busy: dict[Connection, tuple[_Worker, int]] = {}
         given = told = 0
@@ -284,12 +292,12 @@ def _in_order(job: _Job, finished: Iterator[tuple[int, Any]]) -> Iterator[Any]:
 class _Worker:
     """A worker process and the line to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, preload: Sequence[str]) -> None:
         ours, theirs = socket.socketpair()
         read_life, self._life = os.pipe()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _WORKER, str(theirs.fileno()), str(read_life)],
+            [sys.executable, "-c", _WORKER, str(theirs.fileno()), str(read_life), *preload],
             pass_fds=(theirs.fileno(), read_life),
             stdin=subprocess.DEVNULL,
             env=environment,
@@ -297,12 +305,15 @@ class _Worker:
         theirs.close()
         os.close(read_life)
         self.connection = Connection(ours.detach())
-        try:
-            self.connection.recv_bytes()  # it is there
-        except (EOFError, OSError):
-            raise StepFailed("A worker process could not be started.", fix="Try --workers 1.") from None
+        self._is_ready = False
 
     def give(self, step: Step, item: Any) -> None:
+        if not self._is_ready:
+            try:
+                self.connection.recv_bytes()  # it is there
+            except (EOFError, OSError):
+                raise StepFailed("A worker process could not be started.", fix="Try --workers 1.") from None
+            self._is_ready = True
         with suppress(BrokenPipeError):  # a dead worker is met when its result is taken
             self.connection.send((step, item))
 

@@ -6,6 +6,7 @@ nor runs its main module again: scripts and notebooks need no guard around the c
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import signal
@@ -45,6 +46,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     work, life = Connection(int(sys.argv[1])), int(sys.argv[2])
     threading.Thread(target=_end_with_parent, args=(life,), daemon=True).start()
+    for name in sys.argv[3:]:
+        importlib.import_module(name)
     work.send_bytes(b"")
     while True:
         try:

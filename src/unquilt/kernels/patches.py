@@ -53,7 +53,7 @@ def _claim(
     left = 0
     for n in range(len(free)):
         i = free[n]
-        place = -1
+        place = np.int64(-1)
         if i > 0 and ranks[i - 1] == rank:
             after = places[i - 1] + 1
             if after < len(source) and source[after] == page[i]:
@@ -99,16 +99,16 @@ def claim_grams(
     all_ranks = np.full(out_offsets[-1], -1, np.int64)
     all_places = np.full(out_offsets[-1], -1, np.int64)
     for q in range(len(quilts)):
-        page = grams[offsets[quilts[q]] : offsets[quilts[q] + 1]]
+        own = grams[offsets[quilts[q]] : offsets[quilts[q] + 1]]
         ranks = all_ranks[out_offsets[q] : out_offsets[q + 1]]
         places = all_places[out_offsets[q] : out_offsets[q + 1]]
-        free = np.arange(len(page))
-        left = len(page)
+        free = np.arange(len(own))
+        left = len(own)
         for n in range(source_offsets[q], source_offsets[q + 1]):
             s = sources[n]
             source = grams[offsets[s] : offsets[s + 1]]
             table = tables[begins[s] : begins[s + 1]]
-            left = _claim(page, source, table, n - source_offsets[q], free[:left], ranks, places)
+            left = _claim(own, source, table, n - source_offsets[q], free[:left], ranks, places)
     return out_offsets, all_ranks, all_places
 
 
