@@ -9,6 +9,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
+    from unquilt.detectors.params import QuiltParams
+    from unquilt.detectors.quilts import find_quilts
+    from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
     from unquilt.errors import UnquiltError
     from unquilt.info import Info, describe
@@ -25,11 +28,15 @@ _HOMES = {
     "Ingested": "ingest.run",
     "LocalEngine": "engines.local",
     "Part": "corpus",
+    "QuiltParams": "detectors.params",
     "Result": "result",
+    "Story": "detectors.why",
     "SynthParams": "synth",
     "SynthSummary": "synth",
     "UnquiltError": "errors",
     "describe": "info",
+    "explain_page": "detectors.why",
+    "find_quilts": "detectors.quilts",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "write_report": "report.page",
@@ -37,8 +44,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "Result", "SynthParams",
-    "SynthSummary", "UnquiltError", "describe", "ingest_crawl", "load_result", "write_report", "write_synth",
+    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
+    "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts", "ingest_crawl",
+    "load_result", "write_report", "write_synth",
 ]  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,21 +17,22 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.duplicates import fold_duplicates
-from unquilt.detectors.sites import LEVELS, PageArray, page_arrays, site_numbers, text_buffers
+from unquilt.detectors.params import QuiltParams
+from unquilt.detectors.sites import PageArray, page_arrays, site_numbers, text_buffers
 from unquilt.engines import Block, Blocks, Bucket, Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput
 from unquilt.kernels.grams import hash_grams_column
-from unquilt.kernels.postings import distinct_grams, merge_rows, page_sets, send_rows, tag_grams
+from unquilt.kernels.postings import are_among, distinct_grams, merge_rows, page_sets, send_rows, tag_grams
 from unquilt.kernels.quilts import quilted_pages
 from unquilt.kernels.radix import partition, runs, sort_pairs
 from unquilt.kernels.words import hash_words_column
-from unquilt.params import Params, knob
 from unquilt.result import Result
 
 _PAGES_PER_BUCKET = 1024
 _WORDS_PER_BUCKET = 1 << 14
 _MOST_BITS = 11
+ONE = np.uint64(1)
 
 QUILTED = pa.schema(
     [
@@ -45,23 +45,6 @@ QUILTED = pa.schema(
     ]
 )
 """Quilted pages by number, as the last exchange gives them."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QuiltParams(Params):
-    """When a page counts as stitched together from others."""
-
-    k: int = knob(5, "words in a gram", least=1, most=64)
-    m: int = knob(50, "a gram on more pages than this is too common to be a patch", least=2, most=1_000_000)
-    c: int = knob(4, "fewest source pages of a quilt", least=1)
-    sigma: float = knob(0.5, "least share of a page's grams that are patches", least=0, most=1)
-    foreign: str = knob("domain", "sources must differ from the page in this", choices=LEVELS)
-    min_contribution: float = knob(
-        0.0, "a source counts only if it adds at least this share of the page's patch grams", least=0, most=1
-    )
-    collapse: bool = knob(False, "fold pages of equal text into the first of them before anything is compared")
-    exact: bool = knob(False, "compare the words of every patch, not only their 64-bit fingerprints")
-    patches: bool = knob(True, "find where each patch stands in the page and in its source")
 
 
 def find_quilts(
@@ -87,16 +70,26 @@ def find_quilts(
 
 
 def share_grams(
-    corpus: Corpus, engine: Engine, *, k: int, m: int, sites: PageArray, folded: PageArray | None = None
+    corpus: Corpus,
+    engine: Engine,
+    *,
+    k: int,
+    m: int,
+    sites: PageArray,
+    folded: PageArray | None = None,
+    only: npt.NDArray[np.uint64] | None = None,
 ) -> Blocks:
-    """For each range of pages, the sets of at most m pages that share grams with one of them."""
+    """For each range of pages, the sets of at most m pages that share grams with one of them.
+
+    With ``only``, as keys, no other grams count.
+    """
     pages = pages_with_text(corpus)
     bits = _bucket_bits(corpus)
     buckets = -(-pages // _PAGES_PER_BUCKET)
     with ExitStack() as stack:
         grams = stack.enter_context(
             engine.exchange(
-                partial(emit_grams, k=k, bits=bits, folded=folded), corpus.files(), name="Cutting grams",
+                partial(emit_grams, k=k, bits=bits, folded=folded, only=only), corpus.files(), name="Cutting grams",
                 buckets=1 << bits, label=lambda file: file.label,
             )
         )  # fmt: skip
@@ -122,7 +115,9 @@ def _bucket_bits(corpus: Corpus) -> int:
     return min(max((words // _WORDS_PER_BUCKET).bit_length(), 4), _MOST_BITS)
 
 
-def emit_grams(file: PartFile, *, k: int, bits: int, folded: PageArray | None) -> Iterator[Block]:
+def emit_grams(
+    file: PartFile, *, k: int, bits: int, folded: PageArray | None, only: npt.NDArray[np.uint64] | None
+) -> Iterator[Block]:
     """The distinct grams of each page of a part, with the page."""
     first = file.first
     for table in file.batches(["text"]):
@@ -131,6 +126,9 @@ def emit_grams(file: PartFile, *, k: int, bits: int, folded: PageArray | None) -
         keys, owners = tag_grams(grams, offsets, first)
         if folded is not None:
             kept = folded.load()[owners] == owners
+            keys, owners = keys[kept], owners[kept]
+        if only is not None:
+            kept = are_among(keys, only) | (keys & ONE == 0)
             keys, owners = keys[kept], owners[kept]
         keys, owners, cuts = partition(keys, owners, bits)
         yield Block(cuts, (keys, owners))

@@ -16,9 +16,6 @@ import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus
 
-LEVELS = ("none", "host", "domain", "ip")
-"""What makes pages foreign to each other: nothing (any other page is), their host, registered domain or address."""
-
 
 @dataclass(frozen=True, slots=True)
 class PageArray:

@@ -43,7 +43,7 @@ class Ingested:
 def ingest_crawl(
     inputs: Sequence[str],
     out: str | Path,
-    params: IngestParams = IngestParams(),  # noqa: B008  frozen
+    params: IngestParams = IngestParams(),
     *,
     engine: Engine | None = None,
     stdin: TextIO | None = None,

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unquilt.kernels.space import BEYOND, BLOCK, borrowed, copy_block, find, first_one, marks
+
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
@@ -44,15 +46,15 @@ ACTION_NAMES = {
     TITLE: "title",
     PLAINTEXT: "plaintext",
 }
-ACTION, BLOCK, BREAKOUT = 15, 16, 32  # the bits of an element's kind: its action and two flags
+ACTION, LINE, BREAKOUT = 15, 16, 32  # the bits of an element's kind: its action and two flags
 
 # Which elements the thin source holds: bits of thin_markup's second answer.
-HAS_TITLE, HAS_LINKS, HAS_META, HAS_BASE = 1, 2, 4, 8
+HAS_TITLE, HAS_META, HAS_BASE = 1, 2, 4
 
 MAX_TABLES = 32  # nested; a parser walks through all of them for each misplaced text
 MAX_HEAD_TAG = 4096  # bytes of a meta, link or base tag; a parser compares each attribute with all before it
 MAX_HEAD_TAGS = 1 << 16  # bytes of all of them
-KNOWN_LINKS = 1024  # links of a page remembered at a time, a power of two
+SHORTEST_LINK = 10  # bytes of <a href=x>
 
 LONGEST = 10  # at 6 bits a character, a name is one 64-bit number
 SLOTS = 1024
@@ -71,15 +73,10 @@ ENDS[ord("/")] = NAME_END | ATTRIBUTE_END
 ENDS[ord("=")] = ATTRIBUTE_END
 ENDS[ord(">")] = NAME_END | ATTRIBUTE_END | VALUE_END
 
-# What each byte of text leaves between words: a space or a line feed; C2 may begin a no-break space.
-GAPS = np.zeros(256, np.int64)
-GAPS[[9, 11, 12, 32]] = 32
-GAPS[[10, 13]] = 10
-GAPS[0xC2] = 0xC2
-
 # What the kernel knows besides where it reads and writes: how many templates it is in and what was written
-# before them, how many svg or math, how many tables; the bytes of head tags written, and the HAS_ bits.
-HIDDEN, HOLD, STRANGE, TABLES, HEAD_BYTES, FOUND = range(6)
+# before them, how many svg or math, how many tables; the bytes of head tags written, the HAS_ bits, and how
+# many links.
+HIDDEN, HOLD, STRANGE, TABLES, HEAD_BYTES, FOUND, LINKS = range(7)
 
 
 def _packed(name: str) -> int:
@@ -89,7 +86,7 @@ def _packed(name: str) -> int:
 def _kinds() -> tuple[Ints, Ints]:
     """int64[1024] twice: an open hash table of the packed names, 0 for a free slot; and their kinds."""
     kinds = {name: action for action, names in ACTION_NAMES.items() for name in names.split()}
-    for flag, names in (BLOCK, BLOCK_NAMES), (BREAKOUT, BREAKOUT_NAMES):
+    for flag, names in (LINE, BLOCK_NAMES), (BREAKOUT, BREAKOUT_NAMES):
         for name in names.split():
             kinds[name] = kinds.get(name, 0) | flag
     table = np.zeros((2, SLOTS), np.int64)
@@ -147,9 +144,7 @@ def _read_value(html: Bytes, at: int) -> tuple[int, int, int]:
     quote = html[i]
     end = i
     if quote == 34 or quote == 39:
-        end += 1
-        while end < len(html) and html[end] != quote:
-            end += 1
+        end = find(html, i + 1, quote, 1)
         return i + 1, end, end + 1
     while end < len(html) and ENDS[html[end]] & VALUE_END == 0:
         end += 1
@@ -157,20 +152,42 @@ def _read_value(html: Bytes, at: int) -> tuple[int, int, int]:
 
 
 @inlined
-def _read_attributes(html: Bytes, at: int) -> tuple[int, int, int, bool]:
-    """Where the tag whose name ends at html[at] ends, begin and end of its first href, if it closes itself.
+def _tag_end(html: Bytes, at: int) -> tuple[int, bool]:
+    """Where the tag whose name ends at html[at] ends, -1 if the source ends within it; if it closes itself.
+
+    A quote matters only where a value begins, after an equals sign, and that only after a name.
+    """
+    i = begin = at  # of what follows the last value
+    while i < len(html):
+        if html[i] != 62:
+            i = find(html, i, 61, 2)
+            if i == len(html):
+                break
+        if html[i] == 62:
+            return i + 1, i > begin and html[i - 1] == 47
+        name = i - 1
+        while name >= begin and ENDS[html[name]] & SPACE:
+            name -= 1
+        i += 1
+        if name >= begin and html[name] != 47:
+            i = begin = _read_value(html, i)[2]
+    return -1, False
+
+
+@kernel
+def _read_href(html: Bytes, at: int) -> tuple[int, int, int]:
+    """Where the tag whose name ends at html[at] ends, and begin and end of its first href.
 
     The tag's end is -1 if the source ends within it; begin and end are equal without an href.
     """
     begin = end = 0
-    seen = closed = False
+    seen = False
     i = at
     while i < len(html):
         c = html[i]
         if c == 62:
-            return i + 1, begin, end, closed
-        closed = c == 47
-        if closed or ENDS[c] & SPACE:
+            return i + 1, begin, end
+        if c == 47 or ENDS[c] & SPACE:
             i += 1
             continue
         name = i
@@ -185,7 +202,7 @@ def _read_attributes(html: Bytes, at: int) -> tuple[int, int, int, bool]:
             value, value_end, i = _read_value(html, i + 1)
             if is_href:
                 begin, end = value, value_end
-    return -1, begin, end, closed
+    return -1, begin, end
 
 
 @inlined
@@ -282,7 +299,7 @@ def _write_gap(out: Bytes, size: int, kind: int, ampersand: int) -> int:
     ampersand: where in out the last one since a tag stands; -1 if there is none.
     """
     last = out[size - 1] if size > 0 else 0
-    if kind & BLOCK:
+    if kind & LINE:
         out[size] = 10
         return size + (last != 10)
     joins = last == 60
@@ -292,41 +309,6 @@ def _write_gap(out: Bytes, size: int, kind: int, ampersand: int) -> int:
             i += 1
         joins |= i == size
     return int(_write_ascii(out, size, b"<!>")) if joins else size
-
-
-@kernel
-def _write_link(out: Bytes, size: int, html: Bytes, begin: int, end: int, state: Ints, known: Ints) -> int:
-    """``<area href=...>`` for the address html[begin:end], unless it is known or only a fragment.
-
-    area, since it holds nothing and so needs no end. known: int64[1024, 2], begin and end of addresses
-    written, zeros at first. One may displace another, so that a link takes one step however many there are.
-    """
-    stop = begin
-    while stop < end and html[stop] != 35 and html[stop] != 38:
-        stop += 1
-    if stop < end and html[stop] == 38:
-        stop = end  # a number sign may be part of a character reference
-    h = 0
-    for i in range(begin, stop):
-        h = (h ^ html[i]) * SPREAD
-    slot = known[h >> 40 & KNOWN_LINKS - 1]
-    i = 0
-    if slot[1] - slot[0] == stop - begin:
-        while i < stop - begin and html[slot[0] + i] == html[begin + i]:
-            i += 1
-    if i == stop - begin:
-        return size
-    slot[:] = begin, stop
-    state[FOUND] |= HAS_LINKS
-    size = _write_ascii(out, size, b"<area href=")
-    quote = html[begin - 1]
-    is_quoted = quote == 34 or quote == 39
-    size = _write(out, size, html, begin - is_quoted, stop)
-    if is_quoted:
-        out[size] = quote
-        size += 1
-    out[size] = 62
-    return size + 1
 
 
 @kernel
@@ -359,8 +341,8 @@ def _raw_text(
         return stop, size
     end_name = stop + 1 + named - begin
     if is_written:
-        size = _write_gap(out, _write_tag(out, size, html, stop, end_name), BLOCK, -1)
-    end = _read_attributes(html, end_name)[0]
+        size = _write_gap(out, _write_tag(out, size, html, stop, end_name), LINE, -1)
+    end = _tag_end(html, end_name)[0]
     return len(html) if end < 0 else end, size
 
 
@@ -381,14 +363,14 @@ def _write_head_tag(html: Bytes, at: int, end: int, action: int, out: Bytes, siz
 
 @inlined
 def _tag(
-    html: Bytes, at: int, is_end: bool, out: Bytes, size: int, ampersand: int, state: Ints, known: Ints
+    html: Bytes, at: int, is_end: bool, out: Bytes, size: int, ampersand: int, state: Ints, links: Ints
 ) -> tuple[int, int]:
     """What is written for the tag that begins at html[at]; where to read and to write on."""
     packed, name_end = _read_name(html, at + 1 + is_end)
-    end, href, href_end, closed = _read_attributes(html, name_end)
+    kind = _kind_of(packed)
+    end, closed = _tag_end(html, name_end)
     if end < 0:
         return len(html), size
-    kind = _kind_of(packed)
     size = _write_gap(out, size, kind, ampersand)
     if kind & BREAKOUT:
         state[STRANGE] = 0
@@ -410,8 +392,10 @@ def _tag(
     elif is_end:
         return end, size
     elif action == ANCHOR:
+        _, href, href_end = _read_href(html, name_end)
         if href < href_end and state[HIDDEN] == 0:
-            size = _write_link(out, size, html, href, href_end, state, known)
+            links[state[LINKS]] = href, href_end
+            state[LINKS] += 1
     elif action in (META, BASE):
         size = _write_head_tag(html, at, end, action, out, size, state)
     else:
@@ -433,22 +417,19 @@ def _declaration(html: Bytes, at: int, out: Bytes, size: int, ampersand: int, st
     return min(_find(html, at + 2, b">") + 1, len(html)), size
 
 
-@kernel
-def thin_markup(html: Bytes) -> tuple[Bytes, int]:
-    """Source with the same text, links and title but few tags, and which of HAS_... it holds.
-
-    html: uint8[n], UTF-8; n may be 0. A line feed stands for each block-level tag, so that
-    ``<td>one</td><td>two</td>`` reads as two words; inline tags leave nothing: ``cr<b>oss</b>`` is one.
-    Scripts, styles, templates, comments and other unseen text are gone. Each link is an ``<area href=...>``
-    where it first stands. The first title is kept, and meta and link tags about the generator and the
-    canonical address. Tables nest no deeper than 32, and nothing else nests.
-    """
-    out = np.empty(2 * len(html) + 16, np.uint8)  # nothing is written more than twice as long
-    known = np.zeros((KNOWN_LINKS, 2), np.int64)
-    state = np.zeros(6, np.int64)
+@inlined
+def _thin(html: Bytes, out: Bytes, links: Ints, state: Ints) -> int:
+    """Read all of html, write to out, links and state, and tell how much of out is written."""
     ampersand = -1
     i = size = 0
     while i < len(html):
+        if i + BLOCK <= len(html):
+            copy_block(out, size, html, i)
+            plain = first_one(marks(html, i, 60, 1) | marks(html, i, 38, 1) | BEYOND)
+            i += plain
+            size += plain
+            if plain == BLOCK:
+                continue
         c = html[i]
         if c == 60:
             if state[HIDDEN] > 0:
@@ -457,7 +438,7 @@ def thin_markup(html: Bytes) -> tuple[Bytes, int]:
             is_end = after == 47 and i + 2 < len(html)
             begin = i
             if CODES[html[i + 2] if is_end else after] > 10:
-                i, size = _tag(html, i, is_end, out, size, ampersand, state, known)
+                i, size = _tag(html, i, is_end, out, size, ampersand, state, links)
             elif is_end or after == 33 or after == 63:
                 i, size = _declaration(html, i, out, size, ampersand, state)
             if i > begin:
@@ -468,32 +449,21 @@ def thin_markup(html: Bytes) -> tuple[Bytes, int]:
         out[size] = c
         size += 1
         i += 1
-    return out[: state[HOLD] if state[HIDDEN] > 0 else size], state[FOUND]
+    return int(state[HOLD]) if state[HIDDEN] > 0 else size
 
 
 @kernel
-def fold_space(text: Bytes) -> Bytes:
-    """Text with each run of white space as one space, or a line feed if the run holds one; none at the ends.
+def thin_markup(html: Bytes) -> tuple[Bytes, int, Ints]:
+    """Source with the same text and title but few tags; which of HAS_... it holds; and where the links stand.
 
-    text: uint8[n], UTF-8; n may be 0. A no-break space (C2 A0) is white space too.
+    html: uint8[n], UTF-8; n may be 0. A line feed stands for each block-level tag, so that
+    ``<td>one</td><td>two</td>`` reads as two words; inline tags leave nothing: ``cr<b>oss</b>`` is one.
+    Scripts, styles, templates, comments and other unseen text are gone. The first title is kept, and meta
+    and link tags about the generator and the canonical address. Tables nest no deeper than 32, and nothing
+    else nests. Links: int64[m, 2], begin and end of each href that is not empty, in order; m may be 0.
     """
-    out = np.empty(len(text), np.uint8)
-    pending = 0
-    i = size = 0
-    while i < len(text):
-        gap = GAPS[text[i]]
-        if gap == 0xC2:
-            is_space = i + 1 < len(text) and text[i + 1] == 0xA0
-            i += is_space
-            gap = 32 * is_space
-        if gap:
-            pending = min(gap, pending) if pending else gap
-        else:
-            if pending and size:
-                out[size] = pending
-                size += 1
-            pending = 0
-            out[size] = text[i]
-            size += 1
-        i += 1
-    return out[:size]
+    out = np.empty(2 * len(html) + BLOCK, np.uint8)  # nothing is written more than twice as long
+    links = np.empty((len(html) // SHORTEST_LINK, 2), np.int64)
+    state = np.zeros(7, np.int64)
+    size = _thin(borrowed(html), borrowed(out), borrowed(links), borrowed(state))
+    return out[:size], state[FOUND], links[: state[LINKS]]

@@ -90,6 +90,30 @@ def tag_grams(grams: Hashes, offsets: Offsets, first_page: int) -> tuple[Hashes,
 
 
 @njit(cache=True, nogil=True)
+def are_among(keys: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
+    """bool[n], whether each of keys uint64[n] is one of wanted uint64[m]; n and m may be 0."""
+    slots = 2
+    while slots < 2 * len(wanted):
+        slots *= 2
+    mask = np.uint64(slots - 1)
+    table = np.empty(slots, np.uint64)
+    is_used = np.zeros(slots, np.bool_)
+    for i in range(len(wanted)):
+        slot = mix(wanted[i]) & mask
+        while is_used[slot] and table[slot] != wanted[i]:
+            slot = (slot + U1) & mask
+        is_used[slot] = True
+        table[slot] = wanted[i]
+    found = np.zeros(len(keys), np.bool_)
+    for i in range(len(keys)):
+        slot = mix(keys[i]) & mask
+        while is_used[slot] and table[slot] != keys[i]:
+            slot = (slot + U1) & mask
+        found[i] = is_used[slot]
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _hash_set(pages: Pages, begin: int, end: int) -> np.uint64:
     h = SEED
     for i in range(begin, end):

@@ -29,7 +29,7 @@ class _StoppedError(Exception):
 
 def write_synth(
     out: str | Path,
-    params: SynthParams = SynthParams(),  # noqa: B008  frozen
+    params: SynthParams = SynthParams(),
     *,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
