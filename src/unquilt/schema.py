@@ -74,6 +74,7 @@ QUILTS = _table(
         ("grams", pa.int64(), "distinct grams of the page"),
         ("patch_grams", pa.int64(), "those on 2 to m pages of the corpus"),
         ("patch_fraction", pa.float64(), "patch_grams / grams"),
+        ("covered_fraction", pa.float64(), "share of its grams that its sources cover together"),
         ("foreign_fraction", pa.float64(), "share of its grams that some page of another site has, however common"),
         ("time", pa.timestamp("us", "UTC"), "when the page was captured"),
         ("collisions", pa.int64(), "grams that only shared a fingerprint; null unless words were compared"),

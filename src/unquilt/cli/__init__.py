@@ -21,6 +21,7 @@ COMMANDS = {
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",
     "synth": "write a made-up crawl whose copies are known",
+    "sweep": "how many pages are quilts as one parameter moves: a table and plots",
     "demo": "the main job on a small crawl that comes with unquilt",
 }
 """Every command and what it does, in the order of --help. Each is a module of this package."""

@@ -51,13 +51,15 @@ def command(corpus: str, page: str | None, top: int, as_json: bool, quiet: bool,
 
 
 def summary(corpus: Corpus, result: Result) -> dict[str, Any]:
+    import pyarrow.compute as pc
+
     quilts = result.tables["quilts"]
-    counts = [len(sources) for sources in quilts["sources"].to_pylist()]
+    sources = pc.sum(pc.list_value_length(quilts["sources"]), min_count=0).as_py()
     return {
         "pages": corpus.pages,
         "quilts": len(quilts),
         "share": len(quilts) / corpus.pages if corpus.pages else 0.0,
-        "mean_sources": sum(counts) / len(counts) if counts else 0.0,
+        "mean_sources": sources / max(len(quilts), 1),
         "patches": len(result.tables["patches"]),
         "params": dict(result.params),
     }
@@ -72,15 +74,15 @@ def show(corpus: Corpus, result: Result, top: int) -> None:
     if not len(quilts):
         click.echo("Lower --sigma or --c, or try --foreign none to see pages stitched from their own site.")
         return
-    rows = sorted(quilts.to_pylist(), key=lambda quilt: (-len(quilt["sources"]), quilt["url"]))[:top]
+    rows = quilts.sort_by([("covered_fraction", "descending"), ("url", "ascending")]).slice(0, top).to_pylist()
     click.echo()
     show_table(
-        f"The {len(rows)} with the most sources",
-        ["sources", "patches", "on other sites", "attributed", "page"],
+        f"The {len(rows)} that their sources cover most",
+        ["covered", "sources", "linked to", "patches", "page"],
         (
             (
-                len(quilt["sources"]), f"{quilt['patch_fraction']:.0%}", f"{quilt['foreign_fraction']:.0%}",
-                sum(source["attributed"] for source in quilt["sources"]), quilt["url"],
+                f"{quilt['covered_fraction']:.0%}", len(quilt["sources"]),
+                sum(source["attributed"] for source in quilt["sources"]), f"{quilt['patch_fraction']:.0%}", quilt["url"],
             )
             for quilt in rows
         ),

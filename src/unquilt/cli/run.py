@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unquilt.cli.ingest import show, summary
 from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
+from unquilt.cli.quilts import summary as quilts_summary
 from unquilt.cli.show import show_json
+from unquilt.detectors.params import QuiltParams
 from unquilt.ingest.params import IngestParams
+
+if TYPE_CHECKING:
+    from unquilt.corpus import Corpus
+    from unquilt.engines import Engine
+    from unquilt.result import Result
 
 
 @click.command("run")
@@ -34,9 +41,35 @@ def run_all(inputs: Sequence[str], out: str, *, as_json: bool, quiet: bool, **op
         from unquilt.report.page import write_report
 
         done = ingest_crawl(inputs, out, params, engine=engine)
+        quilts = find_or_load(done.corpus, engine)
     report = write_report(done.corpus, done.corpus.path / "report.html")
     if as_json:
-        show_json({"ingest": summary(done), "report": str(report)})
+        found = quilts_summary(done.corpus, quilts) if quilts else None
+        show_json({"ingest": summary(done), "quilts": found, "report": str(report)})
         return
     show(done)
+    if quilts:
+        found = quilts_summary(done.corpus, quilts)
+        click.echo(
+            f"{found['quilts']:,} pages ({found['share']:.1%}) are stitched together from pages of other domains."
+        )
     click.echo(f"The report is in {report}")
+
+
+def find_or_load(corpus: Corpus, engine: Engine) -> Result | None:
+    """The quilts of a corpus, found now unless they were found before; None if it has no text."""
+    from unquilt.detectors.quilts import find_quilts
+    from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
+    from unquilt.result import load_result
+
+    params = QuiltParams()
+    try:
+        return load_result(corpus, "quilts", params=params.as_dict())
+    except (NotACorpus, CorpusMismatch):
+        pass
+    try:
+        found = find_quilts(corpus, params, engine=engine)
+    except BadInput:
+        return None
+    found.save(corpus)
+    return found

@@ -212,6 +212,7 @@ def _describe(row: dict[str, Any], sources: list[dict[str, Any]], collisions: in
         "grams": row["grams"],
         "patch_grams": row["patch_grams"],
         "patch_fraction": row["patch_grams"] / row["grams"],
+        "covered_fraction": sum(row["added"]) / row["grams"],
         "foreign_fraction": row["foreign_grams"] / row["grams"],
         "time": row["time"],
         "collisions": collisions,

@@ -9,13 +9,16 @@ import base64
 import hashlib
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
 from unquilt import __version__
 from unquilt.corpus import Corpus, write_atomically
+from unquilt.errors import CorpusMismatch, NotACorpus
 from unquilt.info import describe
 from unquilt.progress import size_text
+from unquilt.result import load_result
 
 _TOP = 15
 
@@ -36,6 +39,7 @@ def render_report(corpus: Corpus) -> str:
         ("Media types", info.media_types, info.pages),
         ("Records skipped, by reason", info.skipped, sum(info.skipped.values())),
     ]
+    quilts = _quilts(corpus)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["size"] = size_text
     environment.filters["count"] = lambda number: f"{number:,}"
@@ -43,10 +47,22 @@ def render_report(corpus: Corpus) -> str:
     return page.render(
         info=info,
         lists=[(title, counts, total) for title, counts, total in lists if counts],
+        quilts=quilts,
         style=style,
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         version=__version__,
     )
+
+
+def _quilts(corpus: Corpus) -> dict[str, Any] | None:
+    """The quilts of a corpus, if they were found for the pages it has now: how many, how, and the largest."""
+    try:
+        result = load_result(corpus, "quilts")
+    except (CorpusMismatch, NotACorpus):
+        return None
+    table = result.tables["quilts"]
+    top = table.sort_by([("covered_fraction", "descending"), ("url", "ascending")]).slice(0, _TOP).to_pylist()
+    return {"count": len(table), "share": len(table) / max(corpus.pages, 1), "params": result.params, "top": top}
 
 
 def _read(name: str) -> str:
