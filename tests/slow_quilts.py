@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -209,27 +209,22 @@ def claim_words(page: list[str], sources: Sequence[list[str]], k: int) -> list[t
     one source, the first one speaks for the word.
     """
     claims: list[tuple[int, int] | None] = [None] * len(page)
+    mine = grams_of(page, k)
+    earlier: set[Gram] = set()  # what the sources before have
     for rank, source in enumerate(sources):
         theirs = grams_of(source, k)
-        first: dict[Gram, int] = {}
-        for at, gram in enumerate(theirs):
-            first.setdefault(gram, at)
-        earlier = has_gram_of(page, sources[:rank], k)
-        last: int | None = None
-        for at, gram in enumerate(grams_of(page, k)):
-            if earlier(gram) or gram not in first:
-                last = None
+        first = {gram: at for at, gram in reversed(list(enumerate(theirs)))}
+        last = -1  # where the gram before was found
+        for at, gram in enumerate(mine):
+            if gram in earlier or gram not in first:
+                last = -1
                 continue
-            follows = last is not None and theirs[last + 1 : last + 2] == [gram]
-            last = last + 1 if last is not None and follows else first[gram]
+            follows = last >= 0 and theirs[last + 1 : last + 2] == [gram]
+            last = last + 1 if follows else first[gram]
             for i in range(k):
                 claims[at + i] = claims[at + i] or (rank, last + i)
+        earlier |= first.keys()
     return claims
-
-
-def has_gram_of(page: list[str], sources: Sequence[list[str]], k: int) -> Callable[[Gram], bool]:
-    theirs = {gram for source in sources for gram in grams_of(source, k)} & set(grams_of(page, k))
-    return theirs.__contains__
 
 
 def find_patches(text: str, sources: Sequence[tuple[str, str]], k: int) -> list[Patch]:

@@ -3,10 +3,8 @@
 from urllib.parse import urljoin
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from unquilt.ingest.html import MAX_LINKS, MAX_TITLE, Parsed, fold_text, join_all, parse_html
+from unquilt.ingest.html import MAX_LINKS, MAX_TITLE, Parsed, fold_text, parse_html
 
 URL = "http://h.example/a/b/c.html"
 
@@ -16,7 +14,7 @@ def parse(html: str, url: str = URL) -> Parsed:
 
 
 def links(*hrefs: str, url: str = URL) -> list[str]:
-    return parse("".join(f'<a href="{href}">x</a>' for href in hrefs), url).links
+    return list(parse("".join(f'<a href="{href}">x</a>' for href in hrefs), url).links)
 
 
 def test_a_whole_page() -> None:
@@ -25,13 +23,12 @@ def test_a_whole_page() -> None:
       <style>p { color: red }</style><script>if (a < b) document.write("<p>no</p>")</script></head>
       <body class="x"><h1>Head</h1><p>A <b>b</b>old <a href="d.html#part">link</a>.<!-- no -->
       <p>More</body></html>"""
-    assert parse(html) == Parsed(
-        text=b"Head\nA bold link.\nMore",
-        title="One & two",
-        links=["http://h.example/a/b/d.html"],
-        canonical="http://h.example/c",
-        generator="Hand 1.0",
-    )
+    parsed = parse(html)
+    assert parsed.text == b"Head\nA bold link.\nMore"
+    assert parsed.title == "One & two"
+    assert list(parsed.links) == ["http://h.example/a/b/d.html"]
+    assert parsed.canonical == "http://h.example/c"
+    assert parsed.generator == "Hand 1.0"
 
 
 @pytest.mark.parametrize(
@@ -144,14 +141,20 @@ def test_links_are_in_order_and_once() -> None:
     assert links(*many) == [urljoin(URL, name) for name in dict.fromkeys(many)]
 
 
+def test_links_are_in_the_order_of_the_source_even_out_of_place() -> None:
+    html = "<table><tr><td><a href=a>x</a></td></tr><a href=b>moved out by a parser</a></table><a href=c>y</a>"
+    assert list(parse(html).links) == [urljoin(URL, name) for name in "abc"]
+
+
 def test_links_of_image_maps_and_without_quotes() -> None:
     html = "<map><area href=a></map><A name=x HREF = 'b' href=no>x</a><a href=c/>y</a><a>z</a><link href=no>"
-    assert parse(html).links == [urljoin(URL, name) for name in ("a", "b", "c/")]
+    assert list(parse(html).links) == [urljoin(URL, name) for name in ("a", "b", "c/")]
 
 
 def test_links_nobody_can_follow_are_left_out() -> None:
     html = "<!--<a href=a>--><script>'<a href=b>'</script><template><a href=c></template><title><a href=d>"
-    assert parse(html + "</title><a href=c>x</a><textarea><a href=e></textarea>").links == [urljoin(URL, "c")]
+    parsed = parse(html + "</title><a href=c>x</a><textarea><a href=e></textarea>")
+    assert list(parsed.links) == [urljoin(URL, "c")]
 
 
 def test_a_page_without_an_address_of_its_own_has_only_absolute_links() -> None:
@@ -175,7 +178,7 @@ def test_more_links_than_any_page_needs_are_cut() -> None:
 )
 def test_base(base: str, link: str) -> None:
     parsed = parse(f"{base}<link rel=canonical href=d><a href=d>x</a>")
-    assert (parsed.links, parsed.canonical) == ([link], link)
+    assert (list(parsed.links), parsed.canonical) == ([link], link)
 
 
 @pytest.mark.parametrize(
@@ -219,34 +222,6 @@ def test_folded_text_has_no_lone_surrogates() -> None:
     assert fold_text(" a\ud800 \n b ") == b"a?\nb"
 
 
-segments = st.sampled_from(["a", "b.c", "..", ".", "", "...", "%20", "é", "a b", "a;b", "a:b", "x=1", "@", "~", ".h"])
-endings = st.sampled_from(["", "", "?", "?q", "?q=/../a;b:c", "?é", ";", ";p", "/"])
-fronts = st.sampled_from(
-    ["", "", "/", "//", "//i.example/", "http://i.example/", "https://j", "HTTP://k/", "http:", "?"]
-)
-paths = st.lists(segments, max_size=5).map("/".join)
-hrefs = st.one_of(st.builds("{}{}{}".format, fronts, paths, endings), st.text(max_size=8))
-bases = st.builds("{}{}".format, st.sampled_from(["http://h", "https://h:1/", "http://h/a/", "file:///"]), paths)
-
-
-@settings(deadline=None, max_examples=1500)
-@given(bases, st.lists(hrefs, max_size=6))
-@example("http://h/a//b/./c", ["../d", "e/f", "/g", "http://h/../x", "a.", "a./b", "a..b"])
-@example("http://h/", ["a?" + "b" * 2000 + "\\", "../" * 600 + "é", "a." * 1000])
-def test_links_are_what_urljoin_says(base: str, hrefs: list[str]) -> None:
-    expected = []
-    for href in hrefs:
-        href = href.strip(" \t\n\f\r")
-        try:
-            link = urljoin(base, href).partition("#")[0] if href else ""
-        except ValueError:
-            continue
-        scheme, found, rest = link.partition("://")
-        if scheme.lower() in ("http", "https") and found and rest and rest[0] not in "/?":
-            expected.append(link)
-    assert join_all(base, hrefs) == list(dict.fromkeys(expected))
-
-
 N, MB = 100_000, 1 << 20
 DEEP = "div ul blockquote p li b font a nobr x-y table td svg math select button form template"
 SLOW_PAGES = {
@@ -284,4 +259,4 @@ def test_what_deep_nesting_holds_is_read() -> None:
         html = f"<{name}>a" * 3000 + "<a href=d>b</a>" + f"</{name}>" * 3000 + "c"
         parsed = parse(html)
         assert len(b"".join(parsed.text.split())) == 3002
-        assert parsed.links == [urljoin(URL, "d")]
+        assert list(parsed.links) == [urljoin(URL, "d")]

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
     from unquilt.detectors.params import QuiltParams
     from unquilt.detectors.quilts import find_quilts
+    from unquilt.detectors.sweep import sweep_quilts
+    from unquilt.detectors.sweep_params import SweepParams
     from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
     from unquilt.errors import UnquiltError
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
     from unquilt.ingest.run import Ingested, ingest_crawl
+    from unquilt.report.figures import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
     from unquilt.synth import SynthParams, SynthSummary, write_synth
@@ -31,6 +34,7 @@ _HOMES = {
     "QuiltParams": "detectors.params",
     "Result": "result",
     "Story": "detectors.why",
+    "SweepParams": "detectors.sweep_params",
     "SynthParams": "synth",
     "SynthSummary": "synth",
     "UnquiltError": "errors",
@@ -39,14 +43,16 @@ _HOMES = {
     "find_quilts": "detectors.quilts",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
+    "sweep_quilts": "detectors.sweep",
     "write_report": "report.page",
+    "write_sweep": "report.figures",
     "write_synth": "synth",
 }
 
 __all__ = [
     "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
-    "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts", "ingest_crawl",
-    "load_result", "write_report", "write_synth",
+    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
+    "ingest_crawl", "load_result", "sweep_quilts", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from unquilt.kernels import markup
+from unquilt.kernels import markup, space
 
 some = settings(deadline=None, max_examples=400)
 
@@ -43,9 +43,9 @@ pieces = st.one_of(
 soups = st.lists(pieces, max_size=16).map("".join)
 
 
-def thin(html: bytes) -> tuple[bytes, int]:
-    source, has = markup.thin_markup(np.frombuffer(html, np.uint8))
-    return source.tobytes(), has
+def thin(html: bytes) -> tuple[bytes, int, list[bytes]]:
+    source, has, links = markup.thin_markup(np.frombuffer(html, np.uint8))
+    return source.tobytes(), has, [html[begin:end] for begin, end in links.tolist()]
 
 
 def walk(root: LexborNode) -> tuple[str, list[str]]:
@@ -87,9 +87,12 @@ def read(source: bytes) -> tuple[str, list[str], str]:
 @example("")
 def test_thin_source_parses_to_the_same_letters_links_and_title(html: str) -> None:
     text, links, title = read(html.encode())
-    thin_text, thin_links, thin_title = read(thin(html.encode())[0])
+    source, _, hrefs = thin(html.encode())
+    thin_text, none, thin_title = read(source)
     assert "".join(thin_text.split()) == "".join(text.split())
-    assert thin_links == links
+    assert not none
+    _, thin_links, _ = read(b"".join(b'<a href="%s">' % href.replace(b'"', b"&quot;") for href in hrefs))
+    assert sorted(thin_links) == sorted(links)  # a parser moves misplaced ones out of tables
     assert thin_title == title
 
 
@@ -113,55 +116,74 @@ def test_well_formed_source_has_the_same_words(html: str) -> None:
 @some
 @given(st.one_of(st.binary(max_size=60), st.text("<>/!-&;=\"' abstx\0", max_size=60).map(str.encode)))
 def test_any_bytes_are_thinned_to_few_tags(html: bytes) -> None:
-    source, _ = thin(html)
+    source, _, _ = thin(html)
     assert len(source) <= 2 * len(html) + 16
     kept = {name for action, names in markup.ACTION_NAMES.items() for name in names.split()}
     assert {name.decode().lower() for name in re.findall(rb"</?([a-zA-Z]+)", source)} <= kept | {"svg"}
 
 
 @pytest.mark.parametrize(
-    ("html", "expected", "has"),
+    ("html", "expected", "has", "links"),
     [
-        (b"", b"", 0),
-        (b"<div class=x>a</div>", b"\na\n", 0),
-        (b"a<b>b</b>c<!-- d -->e", b"abce", 0),
-        (b"<a href='u#f'>x</a><a href=u>y</a>", b"<area href='u'>xy", markup.HAS_LINKS),
-        (b"<a name=x>x</a><a href='#f'>y</a>", b"xy", 0),
-        (b"<title>a</title><title>b</title>", b"\n<title>a</title>\n", markup.HAS_TITLE),
-        (b"<meta charset=utf-8><META NAME=Generator>", b"\n<META NAME=Generator>", markup.HAS_META),
-        (b"<base href=x>", b"<base href=x>", markup.HAS_BASE),
-        (b"<svg><title>a</title><![CDATA[b<]]></svg>c", b"\n<svg><![CDATA[b<]]></svg>\nc", 0),
-        (b"<svg><script/>a", b"\na", 0),
-        (b"<svg><p><script/>a", b"\n", 0),
-        (b"<div class='never closed", b"", 0),
+        (b"", b"", 0, []),
+        (b"<div class=x>a</div>", b"\na\n", 0, []),
+        (b"a<b>b</b>c<!-- d -->e", b"abce", 0, []),
+        (b"<a href='u#f'>x</a><a href=u>y</a>", b"xy", 0, [b"u#f", b"u"]),
+        (b"<a name=x>x</a><a href=''>y</a>", b"xy", 0, []),
+        (b"<title>a</title><title>b</title>", b"\n<title>a</title>\n", markup.HAS_TITLE, []),
+        (b"<meta charset=utf-8><META NAME=Generator>", b"\n<META NAME=Generator>", markup.HAS_META, []),
+        (b"<base href=x>", b"<base href=x>", markup.HAS_BASE, []),
+        (b"<svg><title>a</title><![CDATA[b<]]></svg>c", b"\n<svg><![CDATA[b<]]></svg>\nc", 0, []),
+        (b"<svg><script/>a", b"\na", 0, []),
+        (b"<svg><script x/>a", b"\na", 0, []),
+        (b"<svg><script x='y'/>a", b"\na", 0, []),
+        (b"<svg><script x=y/>a", b"\n", 0, []),
+        (b"<svg><script / >a", b"\n", 0, []),
+        (b"<svg><p><script/>a", b"\n", 0, []),
+        (b"<div class='never closed", b"", 0, []),
     ],
 )
-def test_what_thin_source_looks_like(html: bytes, expected: bytes, has: int) -> None:
-    assert thin(html) == (expected, has)
+def test_what_thin_source_looks_like(html: bytes, expected: bytes, has: int, links: list[bytes]) -> None:
+    assert thin(html) == (expected, has, links)
+
+
+@some
+@given(st.text("abx/ \n='\"<>-", max_size=80))
+@example(" =>x")
+@example(" ='>x'>y")
+@example(" a = = '>x'>y")
+@example(" a/ ='>x'>y")
+@example(" a\n=\n'>x'>y")
+def test_a_tag_ends_where_it_ends_with_its_attributes_read(attributes: str) -> None:
+    """The one is found by its equals signs alone, and the other attribute by attribute."""
+    html = b"<p" + attributes.encode()
+    end, _ = markup._tag_end(np.frombuffer(html, np.uint8), 2)
+    assert end == markup._read_href(np.frombuffer(html, np.uint8), 2)[0]
 
 
 def test_tables_nest_32_deep_and_no_deeper() -> None:
-    source, _ = thin(b"<table><td>" * 40 + b"x" + b"</td></table>" * 40 + b"<table>")
+    source, _, _ = thin(b"<table><td>" * 40 + b"x" + b"</td></table>" * 40 + b"<table>")
     assert source.count(b"<table>") == 33
     assert source.count(b"</table>") == 32
     assert source.endswith(b"</table>\n<table>")
 
 
 @some
-@given(st.text(st.sampled_from("ab \n\t\r\f\v\u00a0\u00c2é𝒳\0"), max_size=30))
+@given(st.text(st.sampled_from("abcdefghijkl  \n\t\r\f\v\u00a0\u00c2é𝒳\0"), max_size=120))
 @example("")
 @example("\u00c2")
+@example("a" * 31 + " " + "\n" + "b" * 31 + " " + "c" * 32)
 def test_folded_space_is_one_space_or_line_feed(text: str) -> None:
     def gap(run: re.Match[str]) -> str:
         return "\n" if set(run[0]) & {"\n", "\r"} else " "
 
     expected = re.sub("[ \n\t\r\f\v\u00a0]+", gap, text).strip(" \n")
-    folded = markup.fold_space(np.frombuffer(text.encode(), np.uint8))
+    folded = space.fold_space(np.frombuffer(text.encode(), np.uint8))
     assert folded.tobytes().decode() == expected
 
 
 @some
-@given(st.binary(max_size=30))
+@given(st.binary(max_size=100))
 def test_any_bytes_can_be_folded(text: bytes) -> None:
-    folded = markup.fold_space(np.frombuffer(text, np.uint8)).tobytes()
+    folded = space.fold_space(np.frombuffer(text, np.uint8)).tobytes()
     assert folded.translate(None, b" \n") == re.sub(rb"[ \n\t\r\f\v]|\xc2\xa0", b"", text)

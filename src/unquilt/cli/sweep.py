@@ -65,7 +65,8 @@ def command(corpus: str, out: str | None, as_json: bool, quiet: bool, **options:
     """How many pages are quilts, and of how many sources, as one parameter moves and the others stay at the pivot.
 
     This is Table 1 and Figure 3 of Najork (2012) for a corpus of your own; his pivot, 5, 50, 4 and 0.5, is the default
-    of --k, --m, --c and --sigma. His pages could be stitched from their own site: --foreign none.
+    of --k, --m, --c and --sigma; the values tried around it are ours. His pages could be stitched from their own site:
+    --foreign none.
 
     Written to OUT: sweep.csv, sweep.parquet, sweep.png and sweep.svg.
     """

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
+import numpy.typing as npt
 from selectolax.lexbor import LexborHTMLParser
 
-from unquilt.kernels.markup import HAS_BASE, HAS_LINKS, HAS_META, HAS_TITLE, fold_space, thin_markup
+from unquilt.kernels.links import NOT_PLAIN, join_links, sort_out_links
+from unquilt.kernels.markup import HAS_BASE, HAS_META, HAS_TITLE, thin_markup
+from unquilt.kernels.space import fold_space
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
 
 MAX_LINK = 2048  # longer ones are data, not addresses
 MAX_LINKS = 50_000
 MAX_TITLE = 1000
 _SPACE = " \t\n\f\r"
+_NO_OTHERS = np.frombuffer(b"", np.uint8), np.empty(0, np.int64)
 
-# Addresses that need no working out: all that urljoin does is put something in front of them. No empty or
-# dotted folders but "../" at the beginning, no scheme but http(s), nothing urljoin would drop.
-_SAFE = r"\w!$%&'()*+,=@~-"
-_PATH = rf"[{_SAFE}]+(?:[./][{_SAFE}]+)*/?"
-_QUERY = rf"(?:\?[./:;?{_SAFE}]+)?"
-_HOST = r"s?://[a-zA-Z0-9.-]+(?::[0-9]+)?"
-_PLAIN = re.compile(
-    rf"(?:((?:\.\./)*){_PATH}{_QUERY}|(/)(?:{_PATH})?{_QUERY}|(http){_HOST}(?:/(?:{_PATH})?{_QUERY})?)",
-    re.ASCII,
-)
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses, in the form in which a column of them takes them."""
+
+    utf8: bytes = b""  # one after another
+    sizes: Ints = field(default_factory=lambda: np.empty(0, np.int64))  # bytes of each
+
+    def __iter__(self) -> Iterator[str]:
+        end = 0
+        for size in self.sizes.tolist():
+            yield self.utf8[end : end + size].decode()
+            end += size
 
 
 @dataclass(slots=True)
@@ -36,14 +47,15 @@ class Parsed:
 
     text: bytes = b""  # UTF-8, runs of white space folded
     title: str = ""
-    links: list[str] = field(default_factory=list)
+    links: Links = field(default_factory=Links)  # absolute http(s), without fragments, in order, each once
     canonical: str | None = None
     generator: str | None = None
 
 
 def parse_html(html: bytes, url: str) -> Parsed:
     """Parse UTF-8 HTML once. Never raises for bad HTML; what cannot be parsed has no text."""
-    thin, has = thin_markup(np.frombuffer(html.removeprefix(BOM_UTF8), np.uint8))
+    source = np.frombuffer(html.removeprefix(BOM_UTF8), np.uint8)
+    thin, has, hrefs = thin_markup(source)
     tree = LexborHTMLParser(thin.tobytes())
     body = tree.body
     parsed = Parsed()
@@ -55,8 +67,8 @@ def parse_html(html: bytes, url: str) -> Parsed:
     if has & HAS_META:
         parsed.canonical = _join(base, _first(tree, "link", "href", rel="canonical")) or None
         parsed.generator = _first(tree, "meta", "content", name="generator")[:MAX_TITLE] or None
-    if has & HAS_LINKS:
-        parsed.links = _links(tree, base)
+    if len(hrefs):
+        parsed.links = _links(source, hrefs, base)
     if has & HAS_TITLE:
         for title in tree.tags("title"):
             parsed.title = " ".join(title.text_lexbor().split())[:MAX_TITLE]
@@ -82,48 +94,29 @@ def _first(tree: LexborHTMLParser, tag: str, wanted: str, **having: str) -> str:
     return ""
 
 
-def _links(tree: LexborHTMLParser, base: str) -> list[str]:
-    """Absolute http(s) URLs without fragments, in order, each once."""
-    hrefs = dict.fromkeys([node.attributes["href"] for node in tree.tags("area")[:MAX_LINKS]])
-    return join_all(base, [href.partition("#")[0] for href in hrefs if href and len(href) <= MAX_LINK])
+def _links(source: Bytes, hrefs: Ints, base: str) -> Links:
+    spans, leads, left = sort_out_links(source, hrefs, MAX_LINK, MAX_LINKS)
+    here = np.frombuffer(base.encode("utf-8", "replace"), np.uint8)
+    others = _join_others(source, spans[leads == NOT_PLAIN], base) if left else _NO_OTHERS
+    utf8, sizes, is_fit = join_links(source, spans, leads, here, *others)
+    if not is_fit:
+        leads[:] = NOT_PLAIN
+        utf8, sizes, _ = join_links(source, spans, leads, here, *_join_others(source, spans, base))
+    return Links(utf8.tobytes(), sizes)
 
 
-def join_all(base: str, hrefs: list[str]) -> list[str]:
-    """Each href as seen from base, once; those that are not http(s) or cannot be read are left out."""
-    fronts = {"http": "http"}  # what replaces the lead of a plain address
-    found: dict[str, None] = {}
-    for href in hrefs:
-        lead = _lead(href)
-        if lead is None:
-            found[_join(base, href)] = None
-            continue
-        front = fronts.get(lead)
-        if front is None:
-            front = fronts[lead] = _front(base, lead)
-        if front:
-            found[front + href[len(lead) :]] = None
-    found.pop("", None)
-    return list(found)
+def _join_others(source: Bytes, spans: Ints, base: str) -> tuple[Bytes, Ints]:
+    """Addresses that need working out, joined to base, one after another, and where each ends."""
+    hrefs = _decode(source[begin:end].tobytes() for begin, end in spans.tolist())
+    joined = [_join(base, href.partition("#")[0]).encode() if len(href) <= MAX_LINK else b"" for href in hrefs]
+    ends = np.array(list(accumulate(map(len, joined))), np.int64)
+    return np.frombuffer(b"".join(joined), np.uint8), ends
 
 
-def _front(base: str, lead: str) -> str:
-    """What urljoin puts in front of a plain address in place of its lead; "" if base is not http(s)."""
-    plain = _PLAIN.fullmatch(base)
-    if not plain or plain.lastindex != 3 or (root := base.find("/", 8)) < 0:
-        return _join(base, lead + "x")[:-1]
-    if lead == "/":
-        return base[: root + 1]
-    end = base.rfind("/", 0, base.find("?") if "?" in base else len(base))
-    for _ in range(lead.count("/")):
-        end = base.rfind("/", root, end) if end > root else root
-    return base[: end + 1]
-
-
-@lru_cache(maxsize=16384)
-def _lead(href: str) -> str | None:
-    """What a plain address begins with: nothing, "../" some times, "/" or "http"; None if it is not plain."""
-    plain = _PLAIN.fullmatch(href)
-    return plain[plain.lastindex or 1] if plain else None
+def _decode(values: Iterable[bytes]) -> list[str]:
+    """Attribute values as a parser reads them, without character references."""
+    page = b"".join([b'<area href="%s">' % value.replace(b'"', b"&quot;") for value in values])
+    return [node.attributes["href"] or "" for node in LexborHTMLParser(page).tags("area")]
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from hashlib import sha1
 from html import unescape
 from itertools import pairwise
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from unquilt.ingest.capture import Capture, Skip
 from unquilt.ingest.charset import to_utf8
-from unquilt.ingest.html import MAX_TITLE, Parsed, fold_text, parse_html
+from unquilt.ingest.html import MAX_TITLE, Links, Parsed, fold_text, parse_html
 from unquilt.ingest.http import HTML_TYPES
 from unquilt.ingest.sites import domains_of, host_of
 from unquilt.kernels.chunks import paragraph_cuts
@@ -137,7 +138,7 @@ class PageRows:
             "file_sha1": digest,
             "chunk_sha1s": _lists_of_sha1s(self._chunk_counts, self._chunks),
             "style": self._styles,
-            "links": links,
+            "links": _lists_of_links(links),
             "canonical": canonical,
             "generator": generator,
             "source": source,
@@ -197,6 +198,18 @@ def _count_words(texts: pa.Array) -> pa.Array:
     content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
     _, begins = hash_words_column(content, bounds)
     return pa.array(np.diff(begins).astype(np.int32))
+
+
+def _lists_of_links(links: Sequence[Links]) -> pa.Array:
+    """The links of each page."""
+    n = len(links)
+    counts = np.zeros(n + 1, np.int32)
+    np.cumsum([len(page.sizes) for page in links], out=counts[1:])
+    ends = np.zeros(counts[-1] + 1, np.int32)
+    np.cumsum(np.concatenate([page.sizes for page in links]) if n else [], out=ends[1:])
+    data = pa.py_buffer(b"".join([page.utf8 for page in links]))
+    values = pa.Array.from_buffers(pa.string(), len(ends) - 1, [None, pa.py_buffer(ends), data])
+    return pa.ListArray.from_arrays(pa.array(counts), values, type=PAGES.field("links").type)
 
 
 def _lists_of_sha1s(counts: list[int], digests: list[bytes]) -> pa.Array:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from unquilt.kernels.space import borrowed
+from unquilt.kernels.space import borrowed, eight_bytes
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -104,12 +104,10 @@ def _host_end(html: Bytes, at: int, end: int) -> int:
     begin = i
     while i < end and CLASSES[html[i]] & HOST:
         i += 1
-    if i == begin or i == end or html[i] != 58:
-        return i if i > begin else -1
-    begin = i + 1
-    i += 1
-    while i < end and CLASSES[html[i]] & DIGIT:
-        i += 1
+    if i > begin and i < end and html[i] == 58:
+        begin = i = i + 1
+        while i < end and CLASSES[html[i]] & DIGIT:
+            i += 1
     return i if i > begin else -1
 
 
@@ -141,24 +139,43 @@ def _read_lead(html: Bytes, begin: int, end: int) -> tuple[int, int]:
 
 
 @inlined
+def _mixed(source: Bytes, begin: int, end: int) -> int:
+    """A hash of source[begin:end]."""
+    mixed = end - begin
+    i = begin
+    while i + 8 <= end:
+        mixed = (mixed ^ eight_bytes(source, i)) * SPREAD
+        mixed ^= mixed >> 32
+        i += 8
+    while i < end:
+        mixed = (mixed ^ source[i]) * SPREAD
+        i += 1
+    return mixed >> 24
+
+
+@inlined
+def _same(source: Bytes, one: int, other: int, size: int) -> bool:
+    """Whether as many bytes are the same at source[one] and source[other]."""
+    i = 0
+    while i + 8 <= size and eight_bytes(source, one + i) == eight_bytes(source, other + i):
+        i += 8
+    while i < size and source[one + i] == source[other + i]:
+        i += 1
+    return i == size
+
+
+@inlined
 def _is_new(source: Bytes, begin: int, end: int, spans: Ints, known: Ints, number: int) -> bool:
     """Whether source[begin:end] is none of the spans known; if so, it is known as this number from now on.
 
     spans: int64[n, 2], begin and end by number. known: int64[2 ** k], a hash table of numbers + 1 with free
     slots, which are 0.
     """
-    mixed = 0
-    for i in range(begin, end):
-        mixed = (mixed ^ source[i]) * SPREAD
-    slot = mixed >> 24 & len(known) - 1
+    slot = _mixed(source, begin, end) & len(known) - 1
     while known[slot] > 0:
         other = spans[known[slot] - 1, 0]
-        i = 0
-        if spans[known[slot] - 1, 1] - other == end - begin:
-            while i < end - begin and source[other + i] == source[begin + i]:
-                i += 1
-            if i == end - begin:
-                return False
+        if spans[known[slot] - 1, 1] - other == end - begin and _same(source, other, begin, end - begin):
+            return False
         slot = slot + 1 & len(known) - 1
     known[slot] = number + 1
     return True
@@ -209,7 +226,7 @@ def sort_out_links(html: Bytes, hrefs: Ints, max_bytes: int, max_links: int) -> 
     spans = np.empty((min(len(hrefs), max_links), 2), np.int64)
     leads = np.empty(len(spans), np.int64)
     known = np.zeros(_slots(len(spans)), np.int64)
-    count = _sort_out(borrowed(html), hrefs, borrowed(spans), borrowed(leads), borrowed(known), max_bytes)
+    count = _sort_out(borrowed(html), borrowed(hrefs), borrowed(spans), borrowed(leads), borrowed(known), max_bytes)
     left = 0
     for k in range(count):
         left += leads[k] == NOT_PLAIN
@@ -231,8 +248,10 @@ def _front_ends(base: Bytes, ends: Ints) -> bool:
         if base[i] <= 32 or base[i] == 92 or base[i] == 127:
             return False
         if base[i] == 47:
-            size = i - slash - 1
-            if size == 0 or base[i - 1] == 46 and (size == 1 or size == 2 and base[i - 2] == 46):
+            dots = i - 1
+            while base[dots] == 46:
+                dots -= 1
+            if dots == slash and i - slash <= 3:
                 return False
             slash = i
         i += 1
@@ -249,13 +268,15 @@ def _front_ends(base: Bytes, ends: Ints) -> bool:
 
 
 @inlined
-def _write_address(
-    out: Bytes, size: int, base: Bytes, front_end: int, html: Bytes, begin: int, end: int
-) -> int:
-    """base[:front_end] and html[begin:end], in which ``&amp;`` is an ampersand."""
-    for i in range(front_end):
-        out[size + i] = base[i]
-    size += front_end
+def _write(out: Bytes, size: int, source: Bytes, begin: int, end: int) -> int:
+    for i in range(end - begin):
+        out[size + i] = source[begin + i]
+    return size + end - begin
+
+
+@inlined
+def _write_decoded(out: Bytes, size: int, html: Bytes, begin: int, end: int) -> int:
+    """html[begin:end], in which ``&amp;`` is an ampersand."""
     i = begin
     while i < end:
         out[size] = html[i]
@@ -275,12 +296,13 @@ def _join(
         lead = leads[k]
         begin = size
         if lead == NOT_PLAIN:
-            size = _write_address(out, size, others, 0, others, read, other_ends[other])
+            size = _write(out, size, others, read, other_ends[other])
             read = other_ends[other]
             other += 1
         elif lead != NO_PAGE:
             skip = lead if lead <= ROOT else 3 * (lead - HERE)
-            size = _write_address(out, size, base, ends[lead], html, spans[k, 0] + skip, spans[k, 1])
+            size = _write(out, size, base, 0, ends[lead])
+            size = _write_decoded(out, size, html, spans[k, 0] + skip, spans[k, 1])
         if size > begin and _is_new(out, begin, size, bounds, known, count):
             bounds[count] = begin, size
             count += 1
@@ -293,7 +315,7 @@ def _join(
 def join_links(
     html: Bytes, spans: Ints, leads: Ints, base: Bytes, others: Bytes, other_ends: Ints
 ) -> tuple[Bytes, Ints, bool]:
-    """The addresses seen from base, each once, one after another; where each ends; if base is fit for it.
+    """The addresses seen from base, each once, one after another; the bytes of each; if base is fit for it.
 
     html, spans, leads: as from ``sort_out_links``. base: uint8[n], an address. others: uint8[n], what those
     NOT_PLAIN are joined, one after another; other_ends: int64[m], where each ends, one that is no page as
@@ -319,5 +341,5 @@ def join_links(
         borrowed(html), borrowed(spans), borrowed(leads), borrowed(base), borrowed(ends), borrowed(others),
         borrowed(other_ends), borrowed(out), borrowed(bounds), borrowed(known),
     )  # fmt: skip
-    stops = bounds[:count, 1].copy()
-    return out[: stops[count - 1] if count else 0], stops, True
+    size = bounds[count - 1, 1] if count else 0
+    return out[:size], bounds[:count, 1] - bounds[:count, 0], True

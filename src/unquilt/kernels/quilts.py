@@ -82,6 +82,20 @@ def count_shared(
 
 
 @njit(cache=True, nogil=True)
+def least_gain(share: float, patches: int) -> float:
+    """The fewest grams that are at least this share of the patches, and no fewer than 1; a whole number."""
+    if patches == 0:
+        return 1.0
+    # By division, as anyone would check it: 7 of 100 are 0.07, though 0.07 * 100 is more than 7 in binary.
+    gain = max(int(share * patches), 1)
+    while gain / patches < share:
+        gain += 1
+    while gain > 1 and (gain - 1) / patches >= share:
+        gain -= 1
+    return float(gain)
+
+
+@njit(cache=True, nogil=True)
 def cover_page(
     pages: Pages,
     bounds: Offsets,
@@ -145,7 +159,7 @@ def quilted_pages(
         patches, foreign = count_shared(pages, bounds, weights, mine, first + p, m, sites)
         if patches / totals[p] < sigma:
             continue
-        least = max(min_contribution * patches, 1.0)
+        least = least_gain(min_contribution, patches)
         taken, gains = cover_page(pages, bounds, weights, mine, first + p, m, sites, least)
         if len(taken) < least_sources:
             continue

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -37,7 +37,7 @@ def _block(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
     return builder.bitcast(builder.gep(data, [at]), _VECTOR.as_pointer())
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def marks(typing: Any, source: Any, at: Any, least: Any, count: Any) -> Any:
     """int64 whose bit k tells whether least <= source[at + k] < least + count, for k below 32.
 
@@ -60,7 +60,7 @@ def marks(typing: Any, source: Any, at: Any, least: Any, count: Any) -> Any:
     return types.int64(source, types.int64, types.int64, types.int64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def copy_block(typing: Any, out: Any, size: Any, source: Any, at: Any) -> Any:
     """out[size : size + 32] = source[at : at + 32], where both must have as many."""
 
@@ -73,7 +73,18 @@ def copy_block(typing: Any, out: Any, size: Any, source: Any, at: Any) -> Any:
     return types.void(out, types.int64, source, types.int64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
+def eight_bytes(typing: Any, source: Any, at: Any) -> Any:
+    """source[at : at + 8], where it must have as many, as an int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block = _block(context, builder, signature.args[0], *arguments)
+        return builder.load(builder.bitcast(block, ir.IntType(64).as_pointer()), align=1)
+
+    return types.int64(source, types.int64), codegen
+
+
+@intrinsic
 def borrowed(typing: Any, array: Any) -> Any:
     """The same array, whose references are not counted: the given one must outlive it.
 
@@ -88,7 +99,7 @@ def borrowed(typing: Any, array: Any) -> Any:
     return array(array), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def first_one(typing: Any, number: Any) -> Any:
     """Which bit of an int64 is the lowest one; the number must not be 0."""
 
@@ -112,13 +123,27 @@ def find(source: Bytes, at: int, least: int, count: int) -> int:
     return i
 
 
-@kernel
-def fold_space(text: Bytes) -> Bytes:
-    """Text with each run of white space as one space, or a line feed if the run holds one; none at the ends.
+@inlined
+def _read_gap(text: Bytes, at: int) -> tuple[int, int]:
+    """Where the white space at text[at] ends, and what is left of it: 32, 10, or 0 if there is none."""
+    left = 0
+    i = at
+    while i < len(text):
+        gap = GAPS[text[i]]
+        if gap == 0xC2:
+            is_space = i + 1 < len(text) and text[i + 1] == 0xA0
+            i += is_space
+            gap = 32 * is_space
+        if gap == 0:
+            break
+        left = min(gap, left) if left else gap
+        i += 1
+    return i, left
 
-    text: uint8[n], UTF-8; n may be 0. A no-break space (C2 A0) is white space too.
-    """
-    out = np.empty(len(text) + BLOCK, np.uint8)
+
+@inlined
+def _fold(text: Bytes, out: Bytes) -> int:
+    """Write text with white space folded to out, with up to one at each end; how much is written."""
     i = size = 0
     while i < len(text):
         if i + BLOCK <= len(text):
@@ -137,25 +162,18 @@ def fold_space(text: Bytes) -> Bytes:
             out[size] = text[i]
             i += 1
         size += 1
+    return size
+
+
+@kernel
+def fold_space(text: Bytes) -> Bytes:
+    """Text with each run of white space as one space, or a line feed if the run holds one; none at the ends.
+
+    text: uint8[n], UTF-8; n may be 0. A no-break space (C2 A0) is white space too.
+    """
+    out = np.empty(len(text) + BLOCK, np.uint8)
+    size = _fold(borrowed(text), borrowed(out))
     begin = 1 if size > 0 and (out[0] == 32 or out[0] == 10) else 0
     if size > begin and (out[size - 1] == 32 or out[size - 1] == 10):
         size -= 1
     return out[begin:size]
-
-
-@inlined
-def _read_gap(text: Bytes, at: int) -> tuple[int, int]:
-    """Where the white space at text[at] ends, and what is left of it: 32, 10, or 0 if there is none."""
-    left = 0
-    i = at
-    while i < len(text):
-        gap = GAPS[text[i]]
-        if gap == 0xC2:
-            is_space = i + 1 < len(text) and text[i + 1] == 0xA0
-            i += is_space
-            gap = 32 * is_space
-        if gap == 0:
-            break
-        left = min(gap, left) if left else gap
-        i += 1
-    return i, left

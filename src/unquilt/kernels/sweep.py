@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from unquilt.kernels.quilts import cover_page, read_rows, sets_of_pages
+from unquilt.kernels.quilts import cover_page, least_gain, read_rows, sets_of_pages
 
 Pages = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ def count_quilts(
             share = patches / totals[p]
             if share >= sigmas[i:end].min():
                 if patches != covered:  # else no set was added since the last m, and the cover is the same
-                    least = max(min_contribution * patches, 1.0)
+                    least = least_gain(min_contribution, patches)
                     taken, _ = cover_page(pages, bounds, weights, mine, first + p, ms[i], sites, least)
                     covered, count = patches, len(taken)
                 for s in range(i, end):

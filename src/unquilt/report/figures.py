@@ -18,6 +18,8 @@ BLUE, VERMILION, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#DDDDDD"
 
 _PANEL = {"width": 170, "height": 130}
 _PNG_SCALE = 2.0
+_FONT = "sans-serif"
+_SUBTITLE = "One parameter moves; the others stay at the pivot, the diamond"
 
 _AXES = {
     "k": "k, words in a gram",
@@ -27,7 +29,7 @@ _AXES = {
 }
 _MEASURES = (
     ("share", "Pages that are quilts", "~%", BLUE),
-    ("mean_sources", "Mean number of sources", "~g", VERMILION),
+    ("mean_sources", "Mean number of sources", ",~f", VERMILION),
 )
 
 
@@ -68,20 +70,20 @@ def sweep_chart(table: pa.Table) -> Any:
     """
     rows = table.to_pylist()
     names = [name for name in _AXES if any(row["parameter"] == name for row in rows)]
-    lines = [
-        alt.hconcat(*(_panel(rows, name, measure, is_first=name == names[0]) for name in names), spacing=14)
-        for measure in _MEASURES
-    ]
+    panels = [_panel(rows, name, measure, is_first=name == names[0]) for measure in _MEASURES for name in names]
     return (
-        alt.vconcat(*lines, spacing=14)
-        .properties(title=alt.TitleParams(_title(rows), subtitle="One parameter moves; the others stay at the pivot ◆"))
-        .configure(font="sans-serif", background="white")
+        alt.concat(*panels, columns=len(names), align="all", bounds="flush", spacing={"row": 28, "column": 20})
+        .properties(title=alt.TitleParams(_title(rows), subtitle=_SUBTITLE))
+        .configure(font=_FONT, background="white")
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK, titleColor=INK, gridColor=FAINT, domainColor=INK, tickColor=INK, titleFontWeight="normal",
-            labelFontSize=11, titleFontSize=12,
+            labelFontSize=11, titleFontSize=12, labelFont=_FONT, titleFont=_FONT,
         )
-        .configure_title(anchor="start", color=INK, fontSize=14, subtitleFontSize=12, subtitleColor=INK, offset=12)
+        .configure_title(
+            anchor="start", color=INK, fontSize=14, subtitleFontSize=12, subtitleColor=INK,
+            font=_FONT, subtitleFont=_FONT, offset=12,
+        )
     )  # fmt: skip
 
 
@@ -111,15 +113,17 @@ def _panel(rows: list[dict[str, Any]], name: str, measure: tuple[str, str, str, 
         title=_AXES[name] if is_last_line else None,
         scale=alt.Scale(type="log" if name == "m" else "linear", zero=False, nice=False, padding=12),
         axis=alt.Axis(
-            values=[value["x"] for value in values], format="~g" if name == "sigma" else ",d", grid=False,
-            labels=is_last_line, labelOverlap="greedy", labelAngle=0,
+            values=[value["x"] for value in values], labelExpr=_label(",~f"), grid=False,
+            labels=is_last_line, labelOverlap="greedy", labelSeparation=2, labelAngle=0,
         ),
     )  # fmt: skip
     y = alt.Y(
         "y:Q",
         title=label if is_first else None,
         scale=alt.Scale(domain=[0, max([*known, 0]) * 1.05 or 1], nice=True),
-        axis=alt.Axis(format=format_, labels=is_first, ticks=is_first, tickCount=5, domain=is_first),
+        axis=alt.Axis(
+            labelExpr=_label(format_), labels=is_first, ticks=is_first, tickCount=5, domain=is_first, minExtent=32
+        ),
     )
     base = alt.Chart(alt.InlineData(values=values)).encode(x=x, y=y)
     line = base.mark_line(color=color, strokeWidth=2)
@@ -128,3 +132,8 @@ def _panel(rows: list[dict[str, Any]], name: str, measure: tuple[str, str, str, 
         "datum.is_pivot"
     )
     return alt.layer(line, dots, here).properties(**_PANEL)
+
+
+def _label(form: str) -> str:
+    """An axis's labels in full: given as a format, Vega would round them to the distance of its own ticks."""
+    return f"format(datum.value, '{form}')"
