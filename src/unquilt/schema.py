@@ -108,3 +108,17 @@ PATCHES = _table(
         ("words", pa.int64(), "its length in words"),
     ]
 )
+
+SWEEP = _table(
+    [
+        ("parameter", pa.string(), "the one that moves: k, m, c or sigma"),
+        ("value", pa.float64(), "what it is here"),
+        ("k", pa.int64(), "words in a gram"),
+        ("m", pa.int64(), "most pages a patch gram is on"),
+        ("c", pa.int64(), "fewest sources"),
+        ("sigma", pa.float64(), "least share of patch grams"),
+        ("quilted", pa.int64(), "quilted pages"),
+        ("share", pa.float64(), "quilted / pages of the corpus"),
+        ("mean_sources", pa.float64(), "mean number of sources of a quilted page; null if there is none"),
+    ]
+)

@@ -29,7 +29,7 @@ from unquilt.kernels.radix import partition, runs, sort_pairs
 from unquilt.kernels.words import hash_words_column
 from unquilt.result import Result
 
-_PAGES_PER_BUCKET = 1024
+PAGES_PER_BUCKET = 1024
 _WORDS_PER_BUCKET = 1 << 14
 _MOST_BITS = 11
 ONE = np.uint64(1)
@@ -85,7 +85,7 @@ def share_grams(
     """
     pages = pages_with_text(corpus)
     bits = _bucket_bits(corpus)
-    buckets = -(-pages // _PAGES_PER_BUCKET)
+    buckets = -(-pages // PAGES_PER_BUCKET)
     with ExitStack() as stack:
         grams = stack.enter_context(
             engine.exchange(
@@ -152,7 +152,7 @@ def emit_shared(bucket: Bucket, *, bits: int, buckets: int) -> Iterator[Block]:
         return
     keys, values = bucket.columns
     keys, values = _merged(keys, values, bits)
-    cuts, pages, numbers = send_rows(keys, values, buckets, _PAGES_PER_BUCKET)
+    cuts, pages, numbers = send_rows(keys, values, buckets, PAGES_PER_BUCKET)
     yield Block(cuts, (pages, numbers))
 
 
@@ -168,8 +168,8 @@ def find_quilted(bucket: Bucket, *, params: QuiltParams, pages: int, sites: Page
     """The quilted pages of a range, with their sources."""
     if not bucket.columns or not len(bucket.columns[0]):
         return QUILTED.empty_table()
-    first = bucket.number * _PAGES_PER_BUCKET
-    count = min(_PAGES_PER_BUCKET, pages - first)
+    first = bucket.number * PAGES_PER_BUCKET
+    count = min(PAGES_PER_BUCKET, pages - first)
     found, grams, patch_grams, foreign_grams, begins, sources, added = quilted_pages(
         *bucket.columns, first, count, params.m, params.c, params.sigma, params.min_contribution, sites.load()
     )

@@ -16,31 +16,14 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus
 from unquilt.detectors.duplicates import fold_duplicates
-from unquilt.detectors.quilts import _PAGES_PER_BUCKET, pages_with_text, share_grams
+from unquilt.detectors.quilts import PAGES_PER_BUCKET, pages_with_text, share_grams
 from unquilt.detectors.sites import PageArray, page_arrays, site_numbers
 from unquilt.detectors.sweep_params import Point, Setting, SweepParams
 from unquilt.engines import Bucket, Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.kernels.sweep import count_quilts
 from unquilt.result import Result
-
-SWEEP = pa.schema(
-    [
-        pa.field(name, kind, metadata={"meaning": meaning})
-        for name, kind, meaning in (
-            ("parameter", pa.string(), "the one that moves: k, m, c or sigma"),
-            ("value", pa.float64(), "what it is here"),
-            ("k", pa.int64(), "words in a gram"),
-            ("m", pa.int64(), "most pages a patch gram is on"),
-            ("c", pa.int64(), "fewest sources"),
-            ("sigma", pa.float64(), "least share of patch grams"),
-            ("quilted", pa.int64(), "quilted pages"),
-            ("share", pa.float64(), "quilted / pages of the corpus"),
-            ("mean_sources", pa.float64(), "mean number of sources of a quilted page; null if there is none"),
-        )
-    ]
-)
-"""The table of a sweep."""
+from unquilt.schema import SWEEP
 
 COUNTS = pa.schema([("quilted", pa.int64()), ("sources", pa.int64())])
 """What one range of pages adds to each setting."""
@@ -82,10 +65,10 @@ def count_range(
     """For each setting, the quilted pages of a range and their sources, counted."""
     if not bucket.columns or not len(bucket.columns[0]):
         return pa.table([np.zeros(len(settings), np.int64)] * 2, schema=COUNTS)
-    first = bucket.number * _PAGES_PER_BUCKET
+    first = bucket.number * PAGES_PER_BUCKET
     ms, cs, sigmas = zip(*settings, strict=True)
     counts = count_quilts(
-        *bucket.columns, first, min(_PAGES_PER_BUCKET, pages - first), np.array(ms, np.int64),
+        *bucket.columns, first, min(PAGES_PER_BUCKET, pages - first), np.array(ms, np.int64),
         np.array(cs, np.int64), np.array(sigmas, np.float64), float(min_contribution), sites.load(),
     )  # fmt: skip
     return pa.table(list(counts), schema=COUNTS)
