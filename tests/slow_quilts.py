@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 
 Gram = tuple[str, ...]
@@ -100,6 +100,7 @@ class SlowQuilts:
 
     def __init__(self, pages: Sequence[Page], k: int) -> None:
         self.pages = pages
+        self.sites = {foreign: [page.site(foreign) for page in pages] for foreign in ("none", "host", "domain", "ip")}
         self.grams = [set(grams_of(words_of(page.text), k)) for page in pages]
         self.docs: dict[Gram, list[int]] = defaultdict(list)
         for number, grams in enumerate(self.grams):
@@ -109,23 +110,20 @@ class SlowQuilts:
     def patch_grams(self, number: int, m: int) -> set[Gram]:
         return {gram for gram in self.grams[number] if 2 <= len(self.docs[gram]) <= m}
 
-    def is_foreign(self, number: int, other: int, foreign: str) -> bool:
-        return self.pages[number].site(foreign) != self.pages[other].site(foreign)
-
     def shares(self, number: int, m: int, foreign: str) -> dict[int, set[Gram]]:
         """For each page that may be a source, the patch grams it has."""
+        sites = self.sites[foreign]
         shares: dict[int, set[Gram]] = defaultdict(set)
         for gram in self.patch_grams(number, m):
             for other in self.docs[gram]:
-                if other != number and self.is_foreign(number, other, foreign):
+                if other != number and sites[other] != sites[number]:
                     shares[other].add(gram)
         return shares
 
     def foreign_grams(self, number: int, foreign: str) -> int:
         """How many grams of a page some page of another site has, however common they are."""
-        return sum(
-            any(self.is_foreign(number, other, foreign) for other in self.docs[gram]) for gram in self.grams[number]
-        )
+        sites = self.sites[foreign]
+        return sum(any(sites[other] != sites[number] for other in self.docs[gram]) for gram in self.grams[number])
 
     def find(
         self, *, m: int = 50, c: int = 4, sigma: float = 0.5, foreign: str = "domain", min_contribution: float = 0.0
@@ -202,34 +200,60 @@ class Patch:
     words: int
 
 
-def claim_words(page: list[str], sources: Sequence[list[str]], k: int) -> list[tuple[int, int] | None]:
+@lru_cache(maxsize=512)
+def first_places(text: str, k: int) -> dict[Gram, int]:
+    """Each gram of a text with the number of the word where it first stands."""
+    places: dict[Gram, int] = {}
+    for at, gram in enumerate(grams_of(words_of(text), k)):
+        places.setdefault(gram, at)
+    return places
+
+
+def claim_grams(text: str, sources: Sequence[str], k: int) -> list[tuple[int, int] | None]:
+    """For each gram of a page the first source that has it, and its place there.
+
+    That is the place after the gram before it if the source goes on as the page does, else where the gram first stands.
+    """
+    grams = grams_of(words_of(text), k)
+    first_source: dict[Gram, int] = {}
+    for rank, source in enumerate(sources):
+        for gram in first_places(source, k).keys() & set(grams):
+            first_source.setdefault(gram, rank)
+    claims: list[tuple[int, int] | None] = []
+    for gram in grams:
+        if gram not in first_source:
+            claims.append(None)
+            continue
+        rank = first_source[gram]
+        place = first_places(sources[rank], k)[gram]
+        before = claims[-1] if claims else None
+        if before and before[0] == rank:
+            after = before[1] + 1
+            place = after if tuple(words_of(sources[rank])[after : after + k]) == gram else place
+        claims.append((rank, place))
+    return claims
+
+
+def claim_words(text: str, sources: Sequence[str], k: int) -> list[tuple[int, int] | None]:
     """For each word of a page the first source that has a gram with it, and the word's place in that source.
 
-    A gram is looked for right after the gram before it, then from the beginning of the source; of several grams of
-    one source, the first one speaks for the word.
+    Of several grams of one source, the first one speaks for the word.
     """
-    claims: list[tuple[int, int] | None] = [None] * len(page)
-    mine = grams_of(page, k)
-    earlier: set[Gram] = set()  # what the sources before have
-    for rank, source in enumerate(sources):
-        theirs = grams_of(source, k)
-        first = {gram: at for at, gram in reversed(list(enumerate(theirs)))}
-        last = -1  # where the gram before was found
-        for at, gram in enumerate(mine):
-            if gram in earlier or gram not in first:
-                last = -1
-                continue
-            follows = last >= 0 and theirs[last + 1 : last + 2] == [gram]
-            last = last + 1 if follows else first[gram]
-            for i in range(k):
-                claims[at + i] = claims[at + i] or (rank, last + i)
-        earlier |= first.keys()
-    return claims
+    best: list[tuple[int, int, int] | None] = [None] * len(words_of(text))
+    for at, claim in enumerate(claim_grams(text, sources, k)):
+        if claim is None:
+            continue
+        rank, place = claim
+        for i in range(k):
+            known = best[at + i]
+            if known is None or (rank, at) < known[:2]:
+                best[at + i] = rank, at, place + i
+    return [None if claim is None else (claim[0], claim[2]) for claim in best]
 
 
 def find_patches(text: str, sources: Sequence[tuple[str, str]], k: int) -> list[Patch]:
     """The patches of a page, from its sources' URLs and texts in the order they were taken."""
-    claims = claim_words(words_of(text), [words_of(source) for _, source in sources], k)
+    claims = claim_words(text, [source for _, source in sources], k)
     runs: list[list[int]] = []  # of words
     for at, claim in enumerate(claims):
         if claim is None:

@@ -1,7 +1,6 @@
 """Hashes of whole strings, against the same hash one Python number at a time."""
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,9 +16,8 @@ seeds = st.integers(0, MASK)
 def hashes_of(strings: list[bytes], seed: int, *, before: bytes = b"", large: bool = True) -> list[int]:
     offsets = np.cumsum([len(before), *map(len, strings)])
     data = np.frombuffer(before + b"".join(strings), np.uint8)
-    hashes: npt.NDArray[np.uint64]
     hashes = hash_strings(data, offsets if large else offsets.astype(np.int32), np.uint64(seed))
-    return hashes.tolist()
+    return [int(one) for one in hashes]
 
 
 def slow_mix(h: int) -> int:

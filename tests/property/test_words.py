@@ -97,6 +97,7 @@ def test_a_column_gives_the_words_of_each_text_alone(column: list[bytes], large:
     for i, text in enumerate(column):
         begin, end = page_offsets[i], page_offsets[i + 1]
         assert hashes[begin:end].tolist() == words.hash_words(as_bytes(text)).tolist()
+    assert words.count_words_column(data, offsets).tolist() == np.diff(page_offsets).tolist()
 
 
 def test_a_column_that_outgrows_its_first_buffer_keeps_its_words() -> None:

@@ -30,7 +30,7 @@ def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **opt
     read again; others are added.
     """
     params = params_from(IngestParams, options)
-    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.part"]) as engine:
+    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
         from unquilt.ingest.run import ingest_crawl
 
         done = ingest_crawl(inputs, out, params, engine=engine)

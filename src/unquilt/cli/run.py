@@ -36,7 +36,7 @@ def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **opt
 
 def run_all(inputs: Sequence[str], out: str, *, as_json: bool, quiet: bool, **options: Any) -> None:
     params = params_from(IngestParams, options)
-    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.part"]) as engine:
+    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
         from unquilt.ingest.run import ingest_crawl
         from unquilt.report.page import write_report
 

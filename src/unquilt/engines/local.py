@@ -53,8 +53,8 @@ def free_memory() -> int:
 class LocalEngine:
     """Runs steps in ``workers`` processes (default: one a processor) within ``memory`` bytes in all.
 
-    ``scratch`` is the folder for blocks that memory cannot hold. With ``preload``, modules that the steps need, the
-    workers start at once and import them while the caller goes on. Use it in a ``with``, or call ``close``.
+    ``scratch`` is the folder for blocks that memory cannot hold. With ``preload``, modules or ``module:function``, the
+    workers start at once and import or call them while the caller goes on. Use it in a ``with``, or call ``close``.
     """
 
     def __init__(

@@ -47,7 +47,10 @@ def main() -> None:
     work, life = Connection(int(sys.argv[1])), int(sys.argv[2])
     threading.Thread(target=_end_with_parent, args=(life,), daemon=True).start()
     for name in sys.argv[3:]:
-        importlib.import_module(name)
+        module, _, function = name.partition(":")
+        loaded = importlib.import_module(module)
+        if function:
+            getattr(loaded, function)()
     work.send_bytes(b"")
     while True:
         try:

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unquilt.engines import Block, Bucket, Engine
-from unquilt.kernels.radix import partition, runs, sort_pairs
-from unquilt.kernels.strings import hash_strings
 from unquilt.schema import SUPERSEDED
 
 _BUCKET_BITS = 8
@@ -47,6 +45,9 @@ def find_superseded(parts: list[PartUrls], captures: str, engine: Engine) -> pa.
 
 def emit_urls(part: PartUrls) -> Iterable[Block]:
     """The URLs of a part as two hashes, with page and time."""
+    from unquilt.kernels.radix import partition
+    from unquilt.kernels.strings import hash_strings
+
     file = pq.ParquetFile(part.path)
     for batch in file.iter_batches(1 << 20, columns=["page", "url", "time"], use_threads=False):
         _, offsets, data = batch["url"].buffers()
@@ -62,6 +63,8 @@ def emit_urls(part: PartUrls) -> Iterable[Block]:
 def superseded_of_bucket(bucket: Bucket, *, keep_latest: bool) -> pa.Table:
     if not bucket.columns or not len(bucket.columns[0]):
         return SUPERSEDED.empty_table()
+    from unquilt.kernels.radix import runs, sort_pairs
+
     keys, second, pages, times = bucket.columns
     keys, order = sort_pairs(keys, np.arange(len(keys), dtype=np.uint32), _BUCKET_BITS)
     lengths = np.diff(runs(keys))

@@ -17,25 +17,18 @@ from unquilt.ingest.capture import Capture, Skip
 from unquilt.ingest.charset import to_utf8
 from unquilt.ingest.html import MAX_TITLE, Links, Parsed, fold_text, parse_html
 from unquilt.ingest.http import HTML_TYPES
+from unquilt.ingest.params import STYLE_GRAM
 from unquilt.ingest.sites import domains_of, host_of
 from unquilt.kernels.chunks import paragraph_cuts
 from unquilt.kernels.noise import cell_permutations, noise_fingerprint
-from unquilt.kernels.words import hash_words_column
+from unquilt.kernels.words import count_words_column
 from unquilt.schema import PAGES, SHA1_BYTES, STYLE_CELLS
 from unquilt.schema import sha1 as sha1_type
 
-STYLE_GRAM = 32
 _IP = re.compile(r"[0-9A-Fa-f.:]{2,45}")
 _XML_TITLE = re.compile(rb"<title[^>]*>\s*(?:<!\[CDATA\[)?([^<\]]*)")
 _FULL_BYTES = 32 << 20  # of pages, before their rows are written: what a worker holds at a time
 _FULL_ROWS = 8192
-
-SETTINGS = {
-    "words": "runs of letters, digits and marks, case folded; one character a word in scripts without spaces",
-    "chunks": "p",
-    "style": f"noise n={STYLE_GRAM} m={STYLE_CELLS}",
-}
-"""How words, chunks and styles are made: a corpus made otherwise cannot be compared with this one."""
 
 
 class PageRows:
@@ -196,8 +189,7 @@ def _count_words(texts: pa.Array) -> pa.Array:
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, np.int32)[: len(texts) + 1] if len(texts) else np.zeros(1, np.int32)
     content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
-    _, begins = hash_words_column(content, bounds)
-    return pa.array(np.diff(begins).astype(np.int32))
+    return pa.array(count_words_column(content, bounds))
 
 
 def _lists_of_links(links: Sequence[Links]) -> pa.Array:
@@ -221,3 +213,10 @@ def _lists_of_sha1s(counts: list[int], digests: list[bytes]) -> pa.Array:
     values = pa.Array.from_buffers(sha1_type, data.size // SHA1_BYTES, [None, data])
     nulls = pa.array(lengths < 0) if (lengths < 0).any() else None
     return pa.ListArray.from_arrays(pa.array(offsets), values, type=pa.list_(sha1_type), mask=nulls)
+
+
+def warm_up() -> None:
+    """Have the kernels ready before the first page comes."""
+    rows = PageRows(seed=0)
+    rows.add(Capture("http://a.example/", b"<title>a</title><p>b<a href=c>c</a>", "", 0, "text/html"))
+    rows.take(0)

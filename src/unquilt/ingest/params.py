@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unquilt.params import Params, knob
+from unquilt.schema import STYLE_CELLS
+
+STYLE_GRAM = 32
+SETTINGS = {
+    "words": "runs of letters, digits and marks, case folded; one character a word in scripts without spaces",
+    "chunks": "p",
+    "style": f"noise n={STYLE_GRAM} m={STYLE_CELLS}",
+}
+"""How words, chunks and styles are made: a corpus made otherwise cannot be compared with this one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

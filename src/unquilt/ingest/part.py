@@ -18,7 +18,6 @@ from unquilt.engines import working_on
 from unquilt.ingest.capture import Capture, Passed, Skip
 from unquilt.ingest.files import read_folder, read_wacz
 from unquilt.ingest.inputs import Piece
-from unquilt.ingest.page import PageRows, url_rows
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.tables import read_jsonl, read_parquet
 from unquilt.ingest.urls import read_urls
@@ -82,6 +81,8 @@ def write_unread(number: int, skips: Sequence[Skip], pages_path: str, skipped_pa
 
 
 def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]:
+    from unquilt.ingest.page import PageRows, url_rows  # kernels: a process that only plans the work needs none
+
     first_page = task.number << 32
     if task.piece.kind == "urls":
         for found in read_urls(task.piece, task.params):

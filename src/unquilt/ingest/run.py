@@ -18,8 +18,7 @@ from unquilt.engines.local import LocalEngine
 from unquilt.ingest.captures import PartUrls, find_superseded
 from unquilt.ingest.http import parse_status
 from unquilt.ingest.inputs import Piece, plan
-from unquilt.ingest.page import SETTINGS
-from unquilt.ingest.params import IngestParams
+from unquilt.ingest.params import SETTINGS, IngestParams
 from unquilt.ingest.part import PartDone, PartTask, write_part, write_unread
 
 _CORPUS_PARAMS = ("status", "captures", "max_page_bytes", "split_bytes", "seed")

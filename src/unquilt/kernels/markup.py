@@ -1,10 +1,10 @@
-"""HTML source made thin: what changes neither the text, the links nor the title is taken out before parsing.
+"""HTML source made thin: what changes neither the text nor the title is taken out before parsing.
 
 A parser spends its time on elements that only group or format. They make a deep tree, and enough of them
 take time quadratic in their number, yet the words stay the same. The kernels here read source as the
 tokenizer of the HTML standard does (https://html.spec.whatwg.org/multipage/parsing.html), write a line feed
 for a block-level tag and nothing for an inline one, and leave to the parser what needs one: character
-references, tables, titles, addresses.
+references, tables, titles, the page's own address. Of links they tell where they stand.
 """
 
 from __future__ import annotations

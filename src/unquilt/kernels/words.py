@@ -179,6 +179,55 @@ def _hash_words_column(
 
 
 @njit(cache=True, nogil=True)
+def _count_ascii(data: npt.NDArray[np.uint8], begin: int, end: int) -> int:
+    """How many of data[begin:end], all ASCII, are letters or digits after something that is neither; begin > 0."""
+    count = 0
+    while begin < end:
+        some = np.uint8(0)  # of at most 255, so that it stays a byte
+        for j in range(begin, min(begin + 255, end)):
+            here, before = data[j], data[j - 1]
+            is_word = (np.uint8((here | 32) - 97) < 26) | (np.uint8(here - 48) < 10)
+            was_word = (np.uint8((before | 32) - 97) < 26) | (np.uint8(before - 48) < 10)
+            some += np.uint8(is_word & (not was_word))
+        count += np.int64(some)
+        begin += 255
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _count_words_column(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], table: Table, ascii_fold: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.int32]:
+    """As count_words_column; offsets may be int32."""
+    counts = np.zeros(max(len(offsets) - 1, 0), np.int32)
+    for page in range(len(counts)):
+        i, end = np.int64(offsets[page]), np.int64(offsets[page + 1])
+        count = 0
+        inside: int | np.int64 = NOT_WORD
+        while i < end:
+            # Where a word begins in ASCII is a matter of two neighbors: no branch, so that it runs in wide registers.
+            stop = i
+            while stop < end and data[stop] < 128:
+                stop += 1
+            if stop > i:
+                count += 1 if ascii_fold[data[i]] != 0 and inside != WORD else 0
+                count += _count_ascii(data, i + 1, stop)
+                inside = WORD if ascii_fold[data[stop - 1]] != 0 else NOT_WORD
+                i = stop
+            while i < end and data[i] >= 128:
+                code, length = read_character(data, i, end)
+                kind = np.int64(table[code]) >> CLASS_SHIFT if code >= 0 else np.int64(NOT_WORD)
+                i += length
+                if kind == NOT_WORD or (kind == MARK and not inside):
+                    inside = NOT_WORD
+                elif kind == SINGLE or (kind == WORD and inside != WORD):
+                    count += 1
+                    inside = kind
+        counts[page] = count
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def _word_spans(
     text: npt.NDArray[np.uint8], table: Table
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -266,6 +315,14 @@ def word_spans(
 def count_words(text: npt.NDArray[np.uint8]) -> int:
     """How many words the UTF-8 bytes text holds; 0 if empty."""
     return len(hash_words(text))
+
+
+def count_words_column(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32] | npt.NDArray[np.int64]
+) -> npt.NDArray[np.int32]:
+    """int32[texts], how many words each text of an Arrow string column has; see hash_words_column."""
+    counts: npt.NDArray[np.int32] = _count_words_column(data, offsets, TABLE, ASCII)
+    return counts
 
 
 def hash_words_column(
