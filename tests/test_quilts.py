@@ -276,7 +276,6 @@ def stitched_crawl(seed: int) -> list[Row]:
     return rows
 
 
-crawls = st.one_of(small_crawls(), st.integers(0, 2**32).map(stitched_crawl), st.integers(0, 2**32).map(stitched_crawl))
 settings_of_quilts = st.builds(
     QuiltParams,
     k=st.integers(1, 4),
@@ -304,40 +303,74 @@ def corpus_of(rows: list[Row], engine: LocalEngine) -> Iterator[Corpus]:
         yield ingest_crawl(paths, folder / "corpus", engine=engine).corpus
 
 
-@settings(deadline=None, max_examples=120)
-@given(rows=crawls, params=settings_of_quilts)
-def test_quilts_of_any_crawl_are_those_of_the_brute_force(
-    alone: LocalEngine, rows: list[Row], params: QuiltParams
-) -> None:
-    with corpus_of(rows, alone) as corpus:
+def check_all(rows: list[Row], params: QuiltParams, engine: LocalEngine) -> Result:
+    """The result, which is that of the brute force to the last patch."""
+    with corpus_of(rows, engine) as corpus:
         pages = pages_of(corpus)
-        result = find_quilts(corpus, params, engine=alone)
-    assert quilts_of(result) == find_slowly(
-        SlowQuilts(fold_pages(pages) if params.collapse else pages, params.k), params
-    )
+        result = find_quilts(corpus, params, engine=engine)
+    slow = SlowQuilts(fold_pages(pages) if params.collapse else pages, params.k)
+    assert quilts_of(result) == find_slowly(slow, params)
     assert set(result.tables["quilts"]["collisions"].to_pylist()) <= {0 if params.exact else None}
     check_patches(result, pages, params.k)
+    return result
 
 
-@settings(deadline=None, max_examples=25)
-@given(rows=crawls, params=settings_of_quilts)
-def test_asking_for_more_finds_no_other_pages(alone: LocalEngine, rows: list[Row], params: QuiltParams) -> None:
+@settings(deadline=None, max_examples=100)
+@given(rows=small_crawls(), params=settings_of_quilts)
+def test_quilts_of_small_crawls_are_those_of_the_brute_force(
+    alone: LocalEngine, rows: list[Row], params: QuiltParams
+) -> None:
+    check_all(rows, params, alone)
+
+
+def test_quilts_of_stitched_crawls_are_those_of_the_brute_force(alone: LocalEngine) -> None:
+    many_sources = 0
+    for seed in range(120):
+        rng = Random(seed)
+        params = QuiltParams(
+            k=rng.randint(1, 4), m=rng.choice([2, 3, 5, 50]), c=rng.randint(1, 3), sigma=rng.choice([0.0, 0.2, 1 / 3, 0.5]),
+            foreign=rng.choice(LEVELS), min_contribution=rng.choice([0.0, 0.0, 0.1, 0.2]), collapse=rng.random() < 0.3,
+        )  # fmt: skip
+        result = check_all(stitched_crawl(seed), params, alone)
+        many_sources += any(len(quilt.sources) > 2 for quilt in quilts_of(result))
+    assert many_sources > 20
+
+
+def check_monotone(rows: list[Row], params: QuiltParams, engine: LocalEngine) -> None:
+    """Whoever asks for more finds no other pages."""
     asked: list[list[Row]] = [
         [{"sigma": sigma} for sigma in (0.0, 0.3, 0.5, 0.8, 1.0)],
         [{"c": c} for c in (1, 2, 3, 4)],
         [{"min_contribution": share} for share in (0.0, 0.2, 0.5)],
     ]
-    with corpus_of(rows, alone) as corpus:
+    with corpus_of(rows, engine) as corpus:
         for one_by_one in asked:
             found = []
             for values in one_by_one:
-                result = find_quilts(corpus, replace(params, patches=False, exact=False, **values), engine=alone)
+                result = find_quilts(corpus, replace(params, patches=False, exact=False, **values), engine=engine)
                 found.append({quilt.url for quilt in quilts_of(result)})
             assert all(more <= less for less, more in pairwise(found))
 
 
-@settings(deadline=None, max_examples=60)
-@given(rows=crawls, k=st.integers(1, 3), c=st.integers(1, 3), foreign=st.sampled_from(LEVELS))
+@settings(deadline=None, max_examples=20)
+@given(rows=small_crawls(), params=settings_of_quilts)
+def test_a_larger_sigma_or_c_finds_no_other_pages(alone: LocalEngine, rows: list[Row], params: QuiltParams) -> None:
+    check_monotone(rows, params, alone)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_larger_sigma_or_c_finds_no_other_pages_in_stitched_crawls(alone: LocalEngine, seed: int) -> None:
+    params = QuiltParams(k=1 + seed % 3, c=1, sigma=0.1, foreign=LEVELS[seed % 4])
+    check_monotone(stitched_crawl(seed), params, alone)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    rows=st.one_of(small_crawls(), st.integers(0, 2**32).map(stitched_crawl)),
+    k=st.integers(1, 3),
+    c=st.integers(1, 3),
+    foreign=st.sampled_from(LEVELS),
+)
 def test_a_larger_m_loses_no_page_if_the_cover_is_the_least(rows: list[Row], k: int, c: int, foreign: str) -> None:
     pages = [Page(f"{i}", row["url"].split("/")[2], row["url"][-9:], None, row["text"]) for i, row in enumerate(rows)]
     slow = SlowQuilts(pages, k)

@@ -4,6 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unquilt.kernels.space import borrowed
+
 LESS_THAN, LOWER_P, CASE_BIT = np.uint8(60), np.uint8(112), np.uint8(32)
 U1, U2 = np.uint64(1), np.uint64(2)
 BLOCK = np.uint64(64)
@@ -45,16 +47,17 @@ def paragraph_cuts(html: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     count = 0
     if len(html) < 3:
         return cuts[:0].copy()
+    source = borrowed(html)
     last = np.uint64(len(html)) - U2
     begin = np.uint64(0)
     while begin < last:
         end = min(begin + BLOCK, last)
         # Whole blocks without `<p` are passed over with wide instructions.
-        if end < begin + BLOCK or _names_p(html, begin):
+        if end < begin + BLOCK or _names_p(source, begin):
             if count + MOST_IN_BLOCK > len(cuts):
                 grown = np.empty(2 * len(cuts), np.int64)
                 grown[:count] = cuts[:count]
                 cuts = grown
-            count = _append_cuts(html, begin, end, cuts, count)
+            count = _append_cuts(source, begin, end, cuts, count)
         begin = end
     return cuts[:count].copy()

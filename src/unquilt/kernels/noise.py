@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unquilt.kernels.space import borrowed
+
 from .words import CLASS_SHIFT, SINGLE, TABLE, WORD, Table, mix, read_character
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -94,7 +96,7 @@ def _noise_minima(
     noise = np.empty(n + min(BLOCK, len(html)), np.uint32)
     i = count = 0
     while i < len(html):
-        i, count = _fill(html, i, table, noise_bytes, noise, count)
+        i, count = _fill(borrowed(html), i, borrowed(table), noise_bytes, borrowed(noise), count)
         _keep_minima(noise, count, n, minima, shifts, masks)
         kept = min(n - 1, count)
         for j in range(kept):

@@ -189,7 +189,7 @@ def _count_ascii(data: npt.NDArray[np.uint8], begin: int, end: int) -> int:
             is_word = (np.uint8((here | 32) - 97) < 26) | (np.uint8(here - 48) < 10)
             was_word = (np.uint8((before | 32) - 97) < 26) | (np.uint8(before - 48) < 10)
             some += np.uint8(is_word & (not was_word))
-        count += np.int64(some)
+        count += int(some)
         begin += 255
     return count
 
