@@ -106,6 +106,7 @@ def test_a_large_gzip_warc_is_cut_and_others_are_not(tmp_path: Path) -> None:
 @given(st.integers(0, 10**9), st.integers(10**6, 10**9))
 def test_ranges_are_about_as_large_as_asked_for(size: int, target: int) -> None:
     ranges = _ranges(size, target)
+    target = min(target, max(size // 16, 4 << 20))  # medium files are cut smaller
     bounds = [begin for begin, _ in ranges] + [size]
     lengths = [end - begin for begin, end in pairwise(bounds)]
     assert sum(lengths) == size

@@ -293,7 +293,7 @@ settings_of_quilts = st.builds(
 def corpus_of(rows: list[Row], engine: LocalEngine) -> Iterator[Corpus]:
     """A corpus of two parts. All pieces of work are small, so that a few pages fill many."""
     with TemporaryDirectory(dir=MEMORY) as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unquilt.detectors.quilts._PAGES_PER_BUCKET", 3)
+        patch.setattr("unquilt.detectors.quilts.PAGES_PER_BUCKET", 3)
         patch.setattr("unquilt.detectors.patches._SENT_BYTES", 200)
         patch.setattr("unquilt.ingest.page._FULL_ROWS", 3)
         folder = Path(name)
@@ -328,8 +328,9 @@ def test_quilts_of_stitched_crawls_are_those_of_the_brute_force(alone: LocalEngi
     for seed in range(120):
         rng = Random(seed)
         params = QuiltParams(
-            k=rng.randint(1, 4), m=rng.choice([2, 3, 5, 50]), c=rng.randint(1, 3), sigma=rng.choice([0.0, 0.2, 1 / 3, 0.5]),
-            foreign=rng.choice(LEVELS), min_contribution=rng.choice([0.0, 0.0, 0.1, 0.2]), collapse=rng.random() < 0.3,
+            k=rng.randint(1, 4), m=rng.choice([2, 3, 5, 50]), c=rng.randint(1, 3),
+            sigma=rng.choice([0.0, 0.2, 1 / 3, 0.5]), foreign=rng.choice(LEVELS),
+            min_contribution=rng.choice([0.0, 0.0, 0.1, 0.2]), collapse=rng.random() < 0.3,
         )  # fmt: skip
         result = check_all(stitched_crawl(seed), params, alone)
         many_sources += any(len(quilt.sources) > 2 for quilt in quilts_of(result))

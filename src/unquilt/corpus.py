@@ -1,6 +1,6 @@
 """A corpus: a folder of Parquet parts, named in corpus.json.
 
-A part is written under a temporary name, synced, renamed, and only then named in corpus.json, which is itself
+A part is written under a temporary name, renamed, synced, and only then named in corpus.json, which is itself
 replaced in one step: a corpus opens at any moment, whatever happened to the process that was writing it.
 """
 
@@ -215,6 +215,7 @@ class CorpusWriter:
         self._parts: list[Part] = []
         self._superseded = ""
         self._complete = False
+        self._unsynced: list[Path] = []  # here and not in the workers, which need not wait for the disk
 
     def __enter__(self) -> CorpusWriter:
         _prepare(self.path)
@@ -268,11 +269,15 @@ class CorpusWriter:
         Path(self.temporary(part.number, "pages")).replace(self.path / part.file)
         Path(self.temporary(part.number, "skipped")).replace(_skipped_of(self.path, part.number))
         self._parts.append(part)
+        self._unsynced += [self.path / part.file, _skipped_of(self.path, part.number)]
         self._complete = False
 
     def save(self) -> None:
-        """Name all parts in corpus.json."""
-        sync_folder(self.path / "pages")
+        """Name all parts in corpus.json, once they are safe on disk."""
+        for path in self._unsynced:
+            sync(path)
+        self._unsynced = []
+        sync(self.path / "pages")
         known = {
             "format": FORMAT,
             "unquilt": __version__,
@@ -359,15 +364,14 @@ def write_atomically(target: Path, content: bytes) -> None:
 
 
 def replace_synced(temporary: Path, target: Path) -> None:
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
+    sync(temporary)
     temporary.replace(target)
-    sync_folder(target.parent)
+    sync(target.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make sure that renamed files keep their new names when the power fails."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, survive when the power fails."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

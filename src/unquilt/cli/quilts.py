@@ -81,8 +81,11 @@ def show(corpus: Corpus, result: Result, top: int) -> None:
         ["covered", "sources", "linked to", "patches", "page"],
         (
             (
-                f"{quilt['covered_fraction']:.0%}", len(quilt["sources"]),
-                sum(source["attributed"] for source in quilt["sources"]), f"{quilt['patch_fraction']:.0%}", quilt["url"],
+                f"{quilt['covered_fraction']:.0%}",
+                len(quilt["sources"]),
+                sum(source["attributed"] for source in quilt["sources"]),
+                f"{quilt['patch_fraction']:.0%}",
+                quilt["url"],
             )
             for quilt in rows
         ),

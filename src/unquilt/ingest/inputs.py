@@ -40,6 +40,8 @@ UNDERSTOOD = "Understood are WARC, WET, ARC, WACZ, HTML, JSONL, Parquet and list
 _HEAD = 1 << 14
 _FOLDER_FILES = 2000
 _URL_LIST_BYTES = 64 << 20
+_PIECES = 16  # at least, of a file large enough for pieces of _SMALL_PIECE bytes
+_SMALL_PIECE = 4 << 20
 _WARC_NAME = re.compile(r"\.(?:warc|arc|wet|wat)(?:\.|$)", re.IGNORECASE)
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
 _URL_LINE = re.compile(rb"https?://[^\s/]+[^\t]*|[^\s/:]+\.[^\s/:]+\t/[^\t]*", re.IGNORECASE)
@@ -326,7 +328,11 @@ def _cut_parquet(path: Path, name: str, params: IngestParams) -> list[Piece]:
 
 
 def _ranges(size: int, target: int) -> list[tuple[int, int | None]]:
-    """Equal ranges of about ``target`` bytes; what is not much larger stays whole. The last has no end."""
+    """Equal ranges of about ``target`` bytes; what is not much larger stays whole. The last has no end.
+
+    A file of medium size is cut into smaller ones, so that two or eight workers end at the same time.
+    """
+    target = min(target, max(size // _PIECES, _SMALL_PIECE))
     count = round(size / target) if size > 1.5 * target else 1
     bounds = [size * i // count for i in range(count)]
     return list(zip(bounds, [*bounds[1:], None], strict=True))

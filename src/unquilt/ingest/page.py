@@ -99,9 +99,8 @@ class PageRows:
         if cuts and cuts[0] == 0:
             del cuts[0]
         if cuts:
-            view = memoryview(body)
             bounds = pairwise([0, *cuts, len(body)])
-            self._chunks += [sha1(view[begin:end]).digest() for begin, end in bounds]
+            self._chunks += [sha1(body[begin:end]).digest() for begin, end in bounds]
         elif digest:
             self._chunks.append(digest)
         self._chunk_counts.append(len(cuts) + 1 if digest else -1)

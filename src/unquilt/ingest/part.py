@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +42,7 @@ class PartTask:
 
 @dataclass(slots=True)
 class PartDone:
-    """What a part holds. Its files are complete and on disk, under their temporary names."""
+    """What a part holds. Its files are complete, under their temporary names."""
 
     number: int
     pages: int = 0
@@ -173,7 +172,7 @@ def skipped_table(skips: Sequence[Skip]) -> pa.Table:
 
 
 class _TableFile:
-    """A Parquet file written a table at a time and synced to disk when it is closed."""
+    """A Parquet file written a table at a time."""
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
         self._file = Path(path).open("wb")  # noqa: SIM115 closed on exit
@@ -194,8 +193,6 @@ class _TableFile:
         try:
             if kind is None:
                 self._writer.close()
-                self._file.flush()
-                os.fsync(self._file.fileno())
         finally:
             self._file.close()
 

@@ -4,35 +4,37 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from unquilt.kernels.space import borrowed
+from unquilt.kernels.space import BLOCK, borrowed, first_one, inlined, marks
 
-LESS_THAN, LOWER_P, CASE_BIT = np.uint8(60), np.uint8(112), np.uint8(32)
-U1, U2 = np.uint64(1), np.uint64(2)
-BLOCK = np.uint64(64)
-MOST_IN_BLOCK = 22
+LESS_THAN, UPPER_P, LOWER_P = 60, 80, 112
 
 
-@njit(cache=True, nogil=True)
-def _names_p(html: npt.NDArray[np.uint8], begin: np.uint64) -> bool:
-    """Whether some `<p` stands in html[begin:begin + BLOCK]; one byte more must be there."""
-    found = np.uint8(0)
-    for j in range(BLOCK):
-        less_than = np.uint8(html[begin + j] == LESS_THAN)
-        found |= less_than & np.uint8((html[begin + j + U1] | CASE_BIT) == LOWER_P)
-    return bool(found != 0)
+@inlined
+def _ends_name(byte: int) -> bool:
+    return byte == 32 or byte == 9 or byte == 10 or byte == 13 or byte == 47 or byte == 62
 
 
 @njit(cache=True, nogil=True)
-def _append_cuts(
-    html: npt.NDArray[np.uint8], begin: np.uint64, end: np.uint64, cuts: npt.NDArray[np.int64], count: int
-) -> int:
-    """Write the cuts in html[begin:end] to cuts[count:]; the new count. html[end + 1] must be there."""
-    for i in range(begin, end):
-        if (html[i] == LESS_THAN) & ((html[i + U1] | CASE_BIT) == LOWER_P):
-            after = html[i + U2]
-            if after == 32 or after == 9 or after == 10 or after == 13 or after == 47 or after == 62:
-                cuts[count] = i
+def _cuts_of(html: npt.NDArray[np.uint8], cuts: npt.NDArray[np.int64]) -> int:
+    """Write the cuts to cuts and give their number; if there is no room for all, the number it would be."""
+    count = 0
+    i = 0
+    while i + BLOCK + 2 <= len(html):
+        found = marks(html, i, LESS_THAN, 1) & (marks(html, i + 1, LOWER_P, 1) | marks(html, i + 1, UPPER_P, 1))
+        while found:
+            at = i + int(first_one(found))
+            found &= found - 1
+            if _ends_name(html[at + 2]):
+                if count < len(cuts):
+                    cuts[count] = at
                 count += 1
+        i += BLOCK
+    while i + 2 < len(html):
+        if html[i] == LESS_THAN and html[i + 1] | 32 == LOWER_P and _ends_name(html[i + 2]):
+            if count < len(cuts):
+                cuts[count] = i
+            count += 1
+        i += 1
     return count
 
 
@@ -43,21 +45,9 @@ def paragraph_cuts(html: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     Such a tag is `<p` in either case, then space, tab, line end, `/` or `>`. Chunks run from 0 (unless the
     first cut is there) to the first cut, and so on to the end of the file.
     """
-    cuts = np.empty(64, np.int64)
-    count = 0
-    if len(html) < 3:
-        return cuts[:0].copy()
-    source = borrowed(html)
-    last = np.uint64(len(html)) - U2
-    begin = np.uint64(0)
-    while begin < last:
-        end = min(begin + BLOCK, last)
-        # Whole blocks without `<p` are passed over with wide instructions.
-        if end < begin + BLOCK or _names_p(source, begin):
-            if count + MOST_IN_BLOCK > len(cuts):
-                grown = np.empty(2 * len(cuts), np.int64)
-                grown[:count] = cuts[:count]
-                cuts = grown
-            count = _append_cuts(source, begin, end, cuts, count)
-        begin = end
+    cuts = np.empty(256, np.int64)
+    count = _cuts_of(borrowed(html), borrowed(cuts))
+    if count > len(cuts):
+        cuts = np.empty(count, np.int64)
+        _cuts_of(borrowed(html), borrowed(cuts))
     return cuts[:count].copy()
