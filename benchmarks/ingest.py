@@ -29,8 +29,8 @@ def figures(context: Context) -> list[Figure]:
         context.say(f"  unquilt ingest     {run.seconds:6.2f} s, processors {run.processor_seconds:6.2f} s")
         return run
 
-    def peer() -> Run:
-        run = run_python("benchmarks.text_peer", str(crawl.path), str(WORKERS))
+    def peer(*visible: str) -> Run:
+        run = run_python("benchmarks.text_peer", str(crawl.path), str(WORKERS), *visible)
         expect_equal("pages read by both", crawl.pages, run.answer["pages"])
         context.say(f"  FastWARC + Lexbor  {run.seconds:6.2f} s, processors {run.processor_seconds:6.2f} s")
         return run
@@ -39,6 +39,7 @@ def figures(context: Context) -> list[Figure]:
     peer()
     peak, parent, _ = watch_python("unquilt", *arguments())
     runs, peer_runs = alternate(context.repeat, ours, peer)
+    visible_runs = [peer("visible") for _ in range(context.repeat)]
     return [
         Figure(
             name=f"ingest, {crawl.bytes / 1e6:,.0f} MB, {WORKERS} workers",
@@ -48,6 +49,13 @@ def figures(context: Context) -> list[Figure]:
             peer_name=_PEER,
             limit=Limit("ratio", "at most", 1.5),
             note="wall time of a fresh process, numba's cache warm; the peer keeps script and style and writes nothing",
+        ),
+        Figure(
+            name="ingest, against the visible text alone",
+            unit="s",
+            ours=tuple(run.seconds for run in runs),
+            peer=tuple(run.seconds for run in visible_runs),
+            peer_name=_PEER + " without script and style, words apart",
         ),
         Figure(
             name="ingest, processor time of all processes",

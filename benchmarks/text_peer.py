@@ -1,6 +1,8 @@
 """The peer of ingest: FastWARC and Lexbor alone, in a pool of processes; only the text is taken, none kept.
 
-python -m benchmarks.text_peer CRAWL.warc.gz PROCESSES
+python -m benchmarks.text_peer CRAWL.warc.gz PROCESSES [visible]
+
+With "visible" it takes the text a reader sees: without scripts and styles, and words of different elements apart.
 """
 
 from __future__ import annotations
@@ -22,21 +24,24 @@ _PIECES = 8  # for each process, so that they end together
 
 
 def main() -> None:
-    path, processes = sys.argv[1], int(sys.argv[2])
+    path, processes, visible = sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["visible"]
     with multiprocessing.Pool(processes) as pool:
-        found = pool.starmap(extract, cut(path, processes * _PIECES), chunksize=1)
+        found = pool.starmap(extract, [(*one, visible) for one in cut(path, processes * _PIECES)], chunksize=1)
     print(json.dumps({"pages": sum(one[0] for one in found), "characters": sum(one[1] for one in found)}))
 
 
-def extract(path: str, begin: int, end: int) -> tuple[int, int]:
+def extract(path: str, begin: int, end: int, visible: bool) -> tuple[int, int]:
     """Pages and characters of text in a range of whole gzip members."""
     with Path(path).open("rb") as file:
         file.seek(begin)
         piece = io.BytesIO(file.read(end - begin))
     pages = characters = 0
     for record in ArchiveIterator(piece, parse_http=True, record_types=WarcRecordType.response):
-        body = LexborHTMLParser(record.reader.read()).body
-        characters += len(body.text()) if body else 0
+        tree = LexborHTMLParser(record.reader.read())
+        if visible:
+            tree.strip_tags(["script", "style"])
+        body = tree.body
+        characters += len(body.text(separator=" " if visible else "")) if body else 0
         pages += 1
     return pages, characters
 

@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from unquilt.engines.local import LocalEngine
+
+# The first example may compile a kernel; timings never decide a test.
+settings.register_profile("unquilt", deadline=None)
+settings.load_profile("unquilt")
 
 Unquilt = Callable[..., subprocess.CompletedProcess[str]]
 
