@@ -9,34 +9,51 @@ from collections import defaultdict
 import duckdb
 
 K, M, C, SIGMA = 5, 50, 4, 0.5
+_WORDS = """
+CREATE TEMP TABLE words AS
+SELECT row_number() OVER (ORDER BY page) - 1 AS page,
+       list_transform(regexp_extract_all(lower(text), '[\\p{L}\\p{N}]+'), lambda word: hash(word)) AS h
+FROM read_parquet(?)
+"""
+_GRAM = ", ".join(f"h[i + {n}]" for n in range(K))
 _GRAMS = f"""
 CREATE TEMP TABLE grams AS
-WITH words AS (
-    SELECT row_number() OVER (ORDER BY page) - 1 AS page,
-           regexp_extract_all(lower(text), '[\\p{{L}}\\p{{N}}]+') AS words
-    FROM read_parquet(?)
+SELECT DISTINCT page, gram FROM (
+    SELECT page, unnest([hash({_GRAM}) FOR i IN range(1, len(h) - {K - 2})]) AS gram FROM words
 )
-SELECT DISTINCT page, unnest([hash(words[i:i + {K - 1}]) FOR i IN range(1, len(words) - {K - 2})]) AS gram FROM words
 """
 _SHARED = f"""
 CREATE TEMP TABLE shared AS SELECT list(page) AS pages FROM grams GROUP BY gram HAVING count(*) BETWEEN 2 AND {M}
 """
-_CANDIDATES = f"""
-WITH patches AS (SELECT unnest(pages) AS page, pages FROM shared),
+_QUILTABLE = f"""
+CREATE TEMP TABLE quiltable AS
+WITH patches AS (SELECT page, count(*) AS p FROM (SELECT unnest(pages) AS page FROM shared) GROUP BY page),
      totals AS (SELECT page, count(*) AS n FROM grams GROUP BY page)
-SELECT page, list(pages) FROM patches JOIN totals USING (page) GROUP BY page HAVING count(*) / any_value(n) >= {SIGMA}
+SELECT page FROM patches JOIN totals USING (page) WHERE p / n >= {SIGMA}
+"""
+_CANDIDATES = """
+SELECT page, pages FROM (SELECT unnest(pages) AS page, pages FROM shared) SEMI JOIN quiltable USING (page) ORDER BY page
 """
 
 
 def main() -> None:
     """Print how many pages of a corpus are quilts: python -m benchmarks.quilts_sql CORPUS THREADS."""
     with duckdb.connect(config={"threads": int(sys.argv[2])}) as database:
-        database.execute(_GRAMS, [f"{sys.argv[1]}/pages/part-*.parquet"])
+        database.execute(_WORDS, [f"{sys.argv[1]}/pages/part-??????.parquet"])
+        database.execute(_GRAMS)
         database.execute(_SHARED)
-        found = database.execute(_CANDIDATES)
+        database.execute(_QUILTABLE)
+        rows = database.execute(_CANDIDATES)
         quilts = 0
-        while batch := found.fetchmany(1_000):
-            quilts += sum(count_sources(page, grams) >= C for page, grams in batch)
+        page = -1
+        grams: list[list[int]] = []
+        while batch := rows.fetchmany(100_000):
+            for number, pages in batch:
+                if number != page:
+                    quilts += count_sources(page, grams) >= C
+                    page, grams = number, []
+                grams.append(pages)
+        quilts += count_sources(page, grams) >= C
     print(json.dumps({"quilts": quilts}))
 
 

@@ -29,7 +29,7 @@ from unquilt.schema import PATCHES, QUILTS
 
 _SENT_BYTES = 32 << 20  # of text, for one bucket
 _MOST_BUCKETS = 1024
-_COLUMNS = ["url", "domain", "time", "links", "text"]
+_COLUMNS = ["url", "domain", "time", "links"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,9 @@ class Request:
 def describe_quilts(corpus: Corpus, quilted: pa.Table, params: Any, engine: Engine) -> dict[str, pa.Table]:
     """The result tables: quilted pages with their sources, and patches."""
     requests, buckets = make_requests(corpus, quilted)
+    with_text = params.patches or params.exact
     with engine.exchange(
-        partial(send_pages, buckets=buckets), requests, name="Fetching texts", buckets=buckets,
+        partial(send_pages, buckets=buckets, with_text=with_text), requests, name="Fetching texts", buckets=buckets,
         label=lambda request: request.file.label,
     ) as sent:  # fmt: skip
         step = partial(stitch, k=params.k, exact=params.exact, patches=params.patches)
@@ -78,10 +79,10 @@ def make_requests(corpus: Corpus, quilted: pa.Table) -> tuple[list[Request], int
     return requests, buckets
 
 
-def send_pages(request: Request, *, buckets: int) -> Iterator[Block]:
+def send_pages(request: Request, *, buckets: int, with_text: bool) -> Iterator[Block]:
     """The pages asked for, as Arrow streams: one for each bucket and row group."""
     first = request.file.first
-    for table in request.file.batches(_COLUMNS):
+    for table in request.file.batches([*_COLUMNS, "text"] if with_text else _COLUMNS):
         begin, end = np.searchsorted(request.pages, [first, first + len(table)])
         order = np.argsort(request.buckets[begin:end], kind="stable") + begin
         sent = _with_quilts(table, first, request, order)
@@ -101,7 +102,7 @@ def _with_quilts(table: pa.Table, first: int, request: Request, order: npt.NDArr
     is_quilt = (at < len(numbers)) & (numbers[np.minimum(at, len(numbers) - 1)] == pages) if len(numbers) else at < 0
     own = request.quilts["bucket"].to_numpy()
     is_quilt &= own[np.minimum(at, max(len(own) - 1, 0))] == buckets if len(own) else False
-    sent = table.select(["url", "domain", "time", "text"]).take(rows)
+    sent = table.drop_columns(["links"]).take(rows)
     sent = sent.append_column("links", table["links"].take(pc.if_else(pa.array(is_quilt), rows, None)))
     sent = sent.append_column("page", pa.array(pages))
     which = pc.if_else(pa.array(is_quilt), pa.array(at), None)
@@ -132,7 +133,7 @@ def stitch(bucket: Bucket, *, k: int, exact: bool, patches: bool) -> tuple[pa.Ta
     table = _read_streams(bucket.columns[0]) if bucket.columns else None
     if table is None:
         return QUILTS.empty_table(), PATCHES.empty_table()
-    rows = table.drop_columns(["text"]).to_pylist()
+    rows = table.select([name for name in table.column_names if name != "text"]).to_pylist()
     index = {row["page"]: i for i, row in enumerate(rows)}
     quilts = sorted((i for i, row in enumerate(rows) if row["sources"] is not None), key=lambda i: rows[i]["page"])
     sources = [[index[number] for number in rows[i]["sources"]] for i in quilts]

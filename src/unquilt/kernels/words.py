@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unquilt.kernels.space import borrowed
+
 NOT_WORD, WORD, MARK, SINGLE = 0, 1, 2, 3
 CLASS_SHIFT = 21
 CODE_MASK = (1 << CLASS_SHIFT) - 1
@@ -173,7 +175,7 @@ def _hash_words_column(
             grown = np.empty(max(needed, 2 * len(hashes)), np.uint64)
             grown[:count] = hashes[:count]
             hashes = grown
-        count = _scan_words(data, begin, end, table, ascii_fold, hashes, count)
+        count = _scan_words(borrowed(data), begin, end, borrowed(table), ascii_fold, borrowed(hashes), count)
         page_offsets[page + 1] = count
     return _mixed(hashes, count), page_offsets
 
@@ -200,6 +202,7 @@ def _count_words_column(
 ) -> npt.NDArray[np.int32]:
     """As count_words_column; offsets may be int32."""
     counts = np.zeros(max(len(offsets) - 1, 0), np.int32)
+    source = borrowed(data)
     for page in range(len(counts)):
         i, end = np.int64(offsets[page]), np.int64(offsets[page + 1])
         count = 0
@@ -211,11 +214,11 @@ def _count_words_column(
                 stop += 1
             if stop > i:
                 count += 1 if ascii_fold[data[i]] != 0 and inside != WORD else 0
-                count += _count_ascii(data, i + 1, stop)
+                count += _count_ascii(source, i + 1, stop)
                 inside = WORD if ascii_fold[data[stop - 1]] != 0 else NOT_WORD
                 i = stop
             while i < end and data[i] >= 128:
-                code, length = read_character(data, i, end)
+                code, length = read_character(source, i, end)
                 kind = np.int64(table[code]) >> CLASS_SHIFT if code >= 0 else np.int64(NOT_WORD)
                 i += length
                 if kind == NOT_WORD or (kind == MARK and not inside):
@@ -270,6 +273,7 @@ def _place_words_column(
     """As place_words_column; offsets may be int32, words is how many there are in all."""
     begins = np.empty(words, np.int64)
     ends = np.empty(words, np.int64)
+    source = borrowed(data)
     count = -1
     for page in range(len(offsets) - 1):
         i, end = np.int64(offsets[page]), np.int64(offsets[page + 1])
@@ -278,7 +282,7 @@ def _place_words_column(
         while i < end:
             code, length = np.int64(data[i]), 1
             if code >= 128:
-                code, length = read_character(data, i, end)
+                code, length = read_character(source, i, end)
             kind = np.int64(table[code]) >> CLASS_SHIFT if code >= 0 else np.int64(NOT_WORD)
             step = length if in_bytes or code < 0 else 1
             if kind == NOT_WORD or (kind == MARK and not inside):
