@@ -32,8 +32,8 @@ from slow_quilts import (
     words_of,
 )
 from unquilt.corpus import Corpus
-from unquilt.detectors.params import QuiltParams
-from unquilt.detectors.quilts import find_quilts
+from unquilt.detectors.quilts.find import find_quilts
+from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput, BadParameter
 from unquilt.ingest.run import ingest_crawl
@@ -201,7 +201,7 @@ def test_texts_may_come_in_many_pieces(
 ) -> None:
     params = QuiltParams(foreign="none", exact=True)
     expected = find_quilts(sample, params, engine=engine)
-    monkeypatch.setattr("unquilt.detectors.patches._SENT_BYTES", 20_000)
+    monkeypatch.setattr("unquilt.detectors.quilts.patches._SENT_BYTES", 20_000)
     found = find_quilts(sample, params, engine=alone)
     assert all(found.tables[name].equals(expected.tables[name]) for name in ("quilts", "patches"))
 
@@ -295,8 +295,8 @@ settings_of_quilts = st.builds(
 def corpus_of(rows: list[Row], engine: LocalEngine) -> Iterator[Corpus]:
     """A corpus of two parts. All pieces of work are small, so that a few pages fill many."""
     with TemporaryDirectory(dir=MEMORY) as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unquilt.detectors.quilts.PAGES_PER_BUCKET", 3)
-        patch.setattr("unquilt.detectors.patches._SENT_BYTES", 200)
+        patch.setattr("unquilt.detectors.quilts.find.PAGES_PER_BUCKET", 3)
+        patch.setattr("unquilt.detectors.quilts.patches._SENT_BYTES", 200)
         patch.setattr("unquilt.ingest.page._FULL_ROWS", 3)
         folder = Path(name)
         for part, some in enumerate((rows[::2], rows[1::2])):

@@ -9,17 +9,17 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
-    from unquilt.detectors.params import QuiltParams
-    from unquilt.detectors.quilts import find_quilts
-    from unquilt.detectors.sweep import sweep_quilts
-    from unquilt.detectors.sweep_params import SweepParams
+    from unquilt.detectors.quilts.find import find_quilts
+    from unquilt.detectors.quilts.params import QuiltParams
+    from unquilt.detectors.quilts.sweep import sweep_quilts
+    from unquilt.detectors.quilts.sweep_params import SweepParams
     from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
     from unquilt.errors import UnquiltError
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
     from unquilt.ingest.run import Ingested, ingest_crawl
-    from unquilt.report.figures import write_sweep
+    from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
     from unquilt.synth import SynthParams, SynthSummary, write_synth
@@ -31,21 +31,21 @@ _HOMES = {
     "Ingested": "ingest.run",
     "LocalEngine": "engines.local",
     "Part": "corpus",
-    "QuiltParams": "detectors.params",
+    "QuiltParams": "detectors.quilts.params",
     "Result": "result",
     "Story": "detectors.why",
-    "SweepParams": "detectors.sweep_params",
+    "SweepParams": "detectors.quilts.sweep_params",
     "SynthParams": "synth",
     "SynthSummary": "synth",
     "UnquiltError": "errors",
     "describe": "info",
     "explain_page": "detectors.why",
-    "find_quilts": "detectors.quilts",
+    "find_quilts": "detectors.quilts.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
-    "sweep_quilts": "detectors.sweep",
+    "sweep_quilts": "detectors.quilts.sweep",
     "write_report": "report.page",
-    "write_sweep": "report.figures",
+    "write_sweep": "report.figures.sweep",
     "write_synth": "synth",
 }
 

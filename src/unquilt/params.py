@@ -13,6 +13,9 @@ from typing import Any
 
 from unquilt.errors import BadParameter
 
+SITE_LEVELS = ("none", "host", "domain", "ip")
+"""What makes pages foreign to each other: nothing (any other page is), their host, registered domain or address."""
+
 
 @dataclass(frozen=True, slots=True)
 class Knob:

@@ -9,7 +9,7 @@ import click
 from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.show import show_json, show_table
 from unquilt.cli.why import show_page
-from unquilt.detectors.params import QuiltParams
+from unquilt.detectors.quilts.params import QuiltParams
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus
@@ -38,8 +38,8 @@ def command(corpus: str, page: str | None, top: int, as_json: bool, quiet: bool,
 
     params = params_from(QuiltParams, options)
     opened = Corpus(corpus)
-    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.detectors.quilts"]) as engine:
-        from unquilt.detectors.quilts import find_quilts
+    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.detectors.quilts.find"]) as engine:
+        from unquilt.detectors.quilts.find import find_quilts
 
         result = find_quilts(opened, params, engine=engine)
     folder = result.save(opened)

@@ -11,7 +11,7 @@ from unquilt.cli.ingest import show, summary
 from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.quilts import summary as quilts_summary
 from unquilt.cli.show import show_json
-from unquilt.detectors.params import QuiltParams
+from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.ingest.params import IngestParams
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run_all(inputs: Sequence[str], out: str, *, as_json: bool, quiet: bool, **op
 
 def find_or_load(corpus: Corpus, engine: Engine) -> Result | None:
     """The quilts of a corpus, found now unless they were found before; None if it has no text."""
-    from unquilt.detectors.quilts import find_quilts
+    from unquilt.detectors.quilts.find import find_quilts
     from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
     from unquilt.result import load_result
 

@@ -13,7 +13,7 @@ import click
 
 from unquilt.cli.options import Command, engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.show import show_json, show_table
-from unquilt.detectors.sweep_params import SWEPT, SweepParams, range_of
+from unquilt.detectors.quilts.sweep_params import SWEPT, SweepParams, range_of
 
 if TYPE_CHECKING:
     from unquilt.result import Result
@@ -75,11 +75,11 @@ def command(corpus: str, out: str | None, as_json: bool, quiet: bool, **options:
     params = params_from(SweepParams, options)
     opened = Corpus(corpus)
     begun = time.monotonic()
-    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.detectors.sweep"]) as engine:
-        from unquilt.detectors.sweep import sweep_quilts
+    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.detectors.quilts.sweep"]) as engine:
+        from unquilt.detectors.quilts.sweep import sweep_quilts
 
         result = sweep_quilts(opened, params, engine=engine)
-    from unquilt.report.figures import write_sweep
+    from unquilt.report.figures.sweep import write_sweep
 
     folder = Path(out) if out else result.save(opened)
     files = write_sweep(result, folder)

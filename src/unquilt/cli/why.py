@@ -9,7 +9,7 @@ import click
 
 from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.show import show_json
-from unquilt.detectors.params import QuiltParams
+from unquilt.detectors.quilts.params import QuiltParams
 
 
 @click.command("why")

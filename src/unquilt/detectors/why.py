@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus
-from unquilt.detectors.params import QuiltParams
-from unquilt.detectors.patches import describe_quilts
-from unquilt.detectors.quilts import QUILTED, find_quilted, pages_with_text, share_grams
+from unquilt.detectors.quilts.find import QUILTED, find_quilted, pages_with_text, share_grams
+from unquilt.detectors.quilts.params import QuiltParams
+from unquilt.detectors.quilts.patches import describe_quilts
 from unquilt.detectors.sites import page_arrays, site_numbers
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from unquilt.detectors.params import QuiltParams
+from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.errors import BadParameter
 from unquilt.params import Knob, Params
 

@@ -1,13 +1,10 @@
-"""The settings of the detectors, apart from their code so that the command line has them at once."""
+"""The settings of quilts, apart from their code so that the command line has them at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unquilt.params import Params, knob
-
-LEVELS = ("none", "host", "domain", "ip")
-"""What makes pages foreign to each other: nothing (any other page is), their host, registered domain or address."""
+from unquilt.params import SITE_LEVELS, Params, knob
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,7 +15,7 @@ class QuiltParams(Params):
     m: int = knob(50, "a gram on more pages than this is too common to be a patch", least=2, most=1_000_000)
     c: int = knob(4, "fewest source pages of a quilt", least=1)
     sigma: float = knob(0.5, "least share of a page's grams that are patches", least=0, most=1)
-    foreign: str = knob("domain", "sources must differ from the page in this", choices=LEVELS)
+    foreign: str = knob("domain", "sources must differ from the page in this", choices=SITE_LEVELS)
     min_contribution: float = knob(
         0.0, "a source counts only if it adds at least this share of the page's patch grams", least=0, most=1
     )

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus
 from unquilt.detectors.duplicates import fold_duplicates
-from unquilt.detectors.quilts import PAGES_PER_BUCKET, pages_with_text, share_grams
+from unquilt.detectors.quilts.find import PAGES_PER_BUCKET, pages_with_text, share_grams
+from unquilt.detectors.quilts.sweep_params import Point, Setting, SweepParams
 from unquilt.detectors.sites import PageArray, page_arrays, site_numbers
-from unquilt.detectors.sweep_params import Point, Setting, SweepParams
 from unquilt.engines import Bucket, Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.kernels.sweep import count_quilts

@@ -1,24 +1,18 @@
-"""Figures, each defined once in Vega-Lite: the same chart is a PNG, an SVG, and a part of the report."""
+"""The sweep of the quilts' parameters."""
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
-from unquilt.corpus import write_atomically, write_table
+from unquilt.corpus import write_table
+from unquilt.report.figures import BLUE, INK, VERMILION, dressed, write_figure
 from unquilt.result import Result
 
-BLUE, VERMILION, INK, FAINT = "#0072B2", "#D55E00", "#222222", "#DDDDDD"
-"""Okabe and Ito's colors, which everyone can tell apart, on ink and a faint grid."""
-
 _PANEL = {"width": 170, "height": 130}
-_PNG_SCALE = 2.0
-_FONT = "sans-serif"
 _SUBTITLE = "One parameter moves; the others stay at the pivot, the diamond"
 
 _AXES = {
@@ -33,34 +27,11 @@ _MEASURES = (
 )
 
 
-def save_figure(chart: Any, path: Path) -> Path:
-    """Write a chart as the file's ending says, .png or .svg; without a network."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise ValueError(f"{path} is neither .png nor .svg")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if kind == "svg":
-        text = io.StringIO()
-        chart.save(text, format="svg")
-        write_atomically(path, text.getvalue().encode())
-    else:
-        image = io.BytesIO()
-        chart.save(image, format="png", scale_factor=_PNG_SCALE)
-        write_atomically(path, image.getvalue())
-    return path
-
-
 def write_sweep(result: Result, folder: Path) -> list[Path]:
     """Write a sweep to a folder: sweep.csv, sweep.parquet, sweep.png and sweep.svg; their paths."""
     table = result.tables["sweep"]
-    folder.mkdir(parents=True, exist_ok=True)
-    text = io.BytesIO()
-    pa_csv.write_csv(table, text, pa_csv.WriteOptions(quoting_style="none"))
-    write_atomically(folder / "sweep.csv", text.getvalue())
     write_table(table, folder / "sweep.parquet")
-    chart = sweep_chart(table)
-    drawn = [save_figure(chart, folder / f"sweep.{kind}") for kind in ("png", "svg")]
-    return [folder / "sweep.csv", folder / "sweep.parquet", *drawn]
+    return [*write_figure(sweep_chart(table), table, folder, "sweep"), folder / "sweep.parquet"]
 
 
 def sweep_chart(table: pa.Table) -> Any:
@@ -71,20 +42,8 @@ def sweep_chart(table: pa.Table) -> Any:
     rows = table.to_pylist()
     names = [name for name in _AXES if any(row["parameter"] == name for row in rows)]
     panels = [_panel(rows, name, measure, is_first=name == names[0]) for measure in _MEASURES for name in names]
-    return (
-        alt.concat(*panels, columns=len(names), align="all", bounds="flush", spacing={"row": 28, "column": 20})
-        .properties(title=alt.TitleParams(_title(rows), subtitle=_SUBTITLE))
-        .configure(font=_FONT, background="white")
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK, titleColor=INK, gridColor=FAINT, domainColor=INK, tickColor=INK, titleFontWeight="normal",
-            labelFontSize=11, titleFontSize=12, labelFont=_FONT, titleFont=_FONT,
-        )
-        .configure_title(
-            anchor="start", color=INK, fontSize=14, subtitleFontSize=12, subtitleColor=INK,
-            font=_FONT, subtitleFont=_FONT, offset=12,
-        )
-    )  # fmt: skip
+    grid = alt.concat(*panels, columns=len(names), align="all", bounds="flush", spacing={"row": 28, "column": 20})
+    return dressed(grid, _title(rows), _SUBTITLE)
 
 
 def _title(rows: list[dict[str, Any]]) -> str:

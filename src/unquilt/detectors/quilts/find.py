@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.duplicates import fold_duplicates
-from unquilt.detectors.params import QuiltParams
+from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.detectors.sites import PageArray, page_arrays, site_numbers, text_buffers
 from unquilt.engines import Block, Blocks, Bucket, Engine
 from unquilt.engines.local import LocalEngine
@@ -54,7 +54,7 @@ def find_quilts(
     engine: Engine | None = None,
 ) -> Result:
     """Every page stitched together from at least c other pages, and those pages."""
-    from unquilt.detectors.patches import describe_quilts
+    from unquilt.detectors.quilts.patches import describe_quilts
 
     with ExitStack() as stack:
         if engine is None:

@@ -1,0 +1,70 @@
+"""Figures, each defined once in Vega-Lite: the same chart is a PNG, an SVG, and a part of the report."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from unquilt.corpus import write_atomically
+
+BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"
+INK, FAINT = "#222222", "#DDDDDD"
+"""Okabe and Ito's colors, which everyone can tell apart, on ink and a faint grid."""
+
+_PNG_SCALE = 2.0
+_FONT = "sans-serif"
+
+
+def dressed(chart: Any, title: str, subtitle: str = "") -> Any:
+    """A chart, whole, in the look all figures share."""
+    import altair as alt
+
+    return (
+        chart.properties(title=alt.TitleParams(title, subtitle=subtitle))
+        .configure(font=_FONT, background="white")
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK, titleColor=INK, gridColor=FAINT, domainColor=INK, tickColor=INK, titleFontWeight="normal",
+            labelFontSize=11, titleFontSize=12, labelFont=_FONT, titleFont=_FONT,
+        )
+        .configure_title(
+            anchor="start", color=INK, fontSize=14, subtitleFontSize=12, subtitleColor=INK,
+            font=_FONT, subtitleFont=_FONT, offset=12,
+        )
+    )  # fmt: skip
+
+
+def save_figure(chart: Any, path: Path) -> Path:
+    """Write a chart as the file's ending says, .png or .svg; without a network."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg"):
+        raise ValueError(f"{path} is neither .png nor .svg")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "svg":
+        text = io.StringIO()
+        chart.save(text, format="svg")
+        write_atomically(path, text.getvalue().encode())
+    else:
+        image = io.BytesIO()
+        chart.save(image, format="png", scale_factor=_PNG_SCALE)
+        write_atomically(path, image.getvalue())
+    return path
+
+
+def write_figure(chart: Any, table: pa.Table, folder: Path, name: str) -> list[Path]:
+    """Write a figure to a folder as NAME.png and NAME.svg, and its data as NAME.csv; their paths."""
+    drawn = [save_figure(chart, folder / f"{name}.{kind}") for kind in ("png", "svg")]
+    return [write_csv(table, folder / f"{name}.csv"), *drawn]
+
+
+def write_csv(table: pa.Table, path: Path) -> Path:
+    """Write a table of numbers and words as CSV."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.BytesIO()
+    pa_csv.write_csv(table, text, pa_csv.WriteOptions(quoting_style="needed"))
+    write_atomically(path, text.getvalue())
+    return path
