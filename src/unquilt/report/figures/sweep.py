@@ -31,7 +31,7 @@ def write_sweep(result: Result, folder: Path) -> list[Path]:
     """Write a sweep to a folder: sweep.csv, sweep.parquet, sweep.png and sweep.svg; their paths."""
     table = result.tables["sweep"]
     write_table(table, folder / "sweep.parquet")
-    return [*write_figure(sweep_chart(table), table, folder, "sweep"), folder / "sweep.parquet"]
+    return sorted([*write_figure(sweep_chart(table), table, folder, "sweep"), folder / "sweep.parquet"])
 
 
 def sweep_chart(table: pa.Table) -> Any:
