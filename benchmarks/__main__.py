@@ -16,7 +16,7 @@ from benchmarks import exchange, ingest, kernels, quilts, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
-from benchmarks.report import print_machine, print_others, print_table, write_json
+from benchmarks.report import print_machine, print_others, print_table, write_docs, write_json
 
 BENCHMARKS = {
     "ingest": ingest.figures,
@@ -26,6 +26,7 @@ BENCHMARKS = {
     "synth": synth.figures,
 }
 _RESULTS = Path(__file__).with_name("results.json")
+_DOCS = Path(__file__).parent.parent / "docs" / "performance.md"
 
 
 def main() -> int:
@@ -55,9 +56,11 @@ def main() -> int:
     print_others(shares)
     for name, problem in problems.items():
         print(f"{name} {problem}")
-    out = given.out or (_RESULTS if not given.names and not given.small and not problems else None)
+    out = given.out or (None if given.small else _RESULTS)
     if out:
         write_json(out, machine, figures, others=shares, repeat=given.repeat)
+    if out == _RESULTS:
+        write_docs(_RESULTS, _DOCS)
     return 1 if is_wrong else 0
 
 
@@ -66,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(BENCHMARKS)}; else all")
     parser.add_argument("--repeat", type=int, default=3, help="runs of ours and of the peer, in turn [3]")
     parser.add_argument("--small", action="store_true", help="little data: only to see that it runs")
-    parser.add_argument("--out", type=Path, help="JSON file for the figures [benchmarks/results.json for a whole run]")
+    parser.add_argument("--out", type=Path, help="JSON file for the figures [benchmarks/results.json, unless --small]")
     given = parser.parse_args()
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")

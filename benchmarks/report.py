@@ -14,6 +14,7 @@ from rich.table import Table
 from benchmarks.figure import Figure
 
 _WIDTH = 170
+_BEGIN, _END = "<!-- figures: written by make bench -->", "<!-- end of figures -->"
 
 
 def print_machine(machine: Mapping[str, Any]) -> None:
@@ -74,11 +75,38 @@ def write_json(
     others: Mapping[str, float],
     repeat: int,
 ) -> None:
-    """Everything in the table, and every single measurement."""
-    known = {
+    """Everything in the table, and every single measurement; benchmarks that did not run now stay as they were."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    shares = {name: round(share, 3) for name, share in others.items()}
+    now = {
         "machine": machine,
         "repeat": repeat,
-        "processor_share_of_other_programs": {name: round(share, 3) for name, share in others.items()},
-        "figures": {name: [figure.to_json() for figure in some] for name, some in figures.items()},
+        "processor_share_of_other_programs": known.get("processor_share_of_other_programs", {}) | shares,
+        "figures": known.get("figures", {})
+        | {name: [figure.to_json() for figure in some] for name, some in figures.items()},
     }
-    path.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")
+    path.write_text(json.dumps(now, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_docs(results: Path, page: Path) -> None:
+    """Put the figures of a JSON file into a page of the docs, between its two marks."""
+    known = json.loads(results.read_text())
+    text = page.read_text("utf-8")
+    head, _, rest = text.partition(_BEGIN)
+    _, _, tail = rest.partition(_END)
+    lines = ["| figure | ours | peer | ratio | limit | |", "|---|---:|---:|---:|---|---|"]
+    for name, figures in known["figures"].items():
+        lines.append(f"| **{name}** | | | | | |")
+        lines += [_docs_row(figure) for figure in figures]
+    page.write_text(f"{head}{_BEGIN}\n" + "\n".join(lines) + f"\n{_END}{tail}", "utf-8")
+
+
+def _docs_row(figure: Mapping[str, Any]) -> str:
+    limit = figure["limit"]
+    unit = "" if limit and limit["of"] == "ratio" else f" {figure['unit']}"
+    bound = f"{limit['sense']} {limit['value']:,g}{unit}" if limit else ""
+    verdict = {True: "holds", False: "**missed**", None: ""}[figure["holds"]]
+    peer = number(figure["peer"], figure["unit"])
+    about = f"{figure['name']} — {figure['peer_name']}" if figure["peer_name"] else figure["name"]
+    ours = number(figure["ours"], figure["unit"])
+    return f"| {about} | {ours} | {peer} | {number(figure['ratio'], '')} | {bound} | {verdict} |"

@@ -11,6 +11,7 @@ import os
 import re
 import struct
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -185,7 +186,7 @@ class Window:
         return True
 
 
-class _Inflating:
+class _Inflating(ABC):
     """What the sources of compressed data have in common."""
 
     is_cheap = False
@@ -197,8 +198,9 @@ class _Inflating:
         self.damage = ""
         self.end = -1
 
+    @abstractmethod
     def pull(self, size: int) -> bytes:
-        raise NotImplementedError
+        """Up to ``size`` more bytes; none at the end, and where the data is damaged."""
 
     def jump(self, size: int) -> int:
         left = size
