@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,11 @@ def unquilt() -> Unquilt:
         return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+def heed_ctrl_c() -> None:
+    """For a program that is started: a shell makes what it runs in the background deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def record(url: str, body: bytes, *, date: str = "2020-01-01T00:00:00Z", head: bytes = b"") -> bytes:

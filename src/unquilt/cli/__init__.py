@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "write a corpus's report again",
     "synth": "write a made-up crawl whose copies are known",
     "sweep": "how many pages are quilts as one parameter moves: a table and plots",
+    "config": "print every setting of a run with its meaning, as a file for --config",
     "demo": "the main job on a small crawl that comes with unquilt",
 }
 """Every command and what it does, in the order of --help. Each is a module of this package."""

@@ -17,7 +17,7 @@ from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.captures import PartUrls, find_superseded
 from unquilt.ingest.http import parse_status
-from unquilt.ingest.inputs import Piece, plan
+from unquilt.ingest.inputs import Piece, Plan, plan
 from unquilt.ingest.params import SETTINGS, IngestParams
 from unquilt.ingest.part import PartDone, PartTask, write_part, write_unread
 
@@ -40,7 +40,7 @@ class Ingested:
 
 
 def ingest_crawl(
-    inputs: Sequence[str],
+    inputs: Sequence[str] | Plan,
     out: str | Path,
     params: IngestParams = IngestParams(),
     *,
@@ -49,11 +49,12 @@ def ingest_crawl(
 ) -> Ingested:
     """Read crawls into the corpus at ``out``: a new one, or one that is there already and gets what is new.
 
-    Interrupted at any moment, the same call goes on where it stopped. The engine is by default a local one.
+    Inputs are files, folders and globs, or what ``plan`` made of them. Interrupted at any moment, the same call goes on
+    where it stopped. The engine is by default a local one.
     """
     begun = time.monotonic()
     parse_status(params.status)  # before anything is read, so that a slip costs nothing
-    planned = plan(inputs, params, stdin=stdin)
+    planned = inputs if isinstance(inputs, Plan) else plan(inputs, params, stdin=stdin)
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
@@ -115,7 +116,8 @@ class _Reader:
         )
         for (key, piece), task, done in zip(todo, tasks, results, strict=True):
             self._add(key, piece.name, self._joined(task, done))
-        self._writer.save()
+        if todo:
+            self._writer.save()
 
     def add_unread(self, skips: Sequence[Any], key: str) -> None:
         """Input files that could not be read at all make a part of their own, without pages."""
