@@ -87,7 +87,7 @@ def five_numbers(corpus: Corpus) -> list[Number]:
         files = result_files(corpus, detector)
         if files is None:
             continue
-        pages, across = _mirrored(files) if detector == "mirrors" else _ask(sql, files)[0]
+        pages, across = _mirrored(files) if detector == "mirrors" else ask(sql, files)[0]
         share = pages / corpus.pages if corpus.pages else 0.0
         numbers.append(Number(detector, name, int(pages), share, int(pages - across), int(across)))
     return numbers
@@ -98,7 +98,7 @@ def striking(corpus: Corpus) -> list[Finding]:
     found = []
     for detector, (sql, sentence) in _STRIKING.items():
         files = result_files(corpus, detector)
-        rows = _ask(sql, files, as_dicts=True) if files else []
+        rows = ask(sql, files, as_dicts=True) if files else []
         if rows:
             row = rows[0]
             across = " on other sites" if row["cross_site"] else " of its own site"
@@ -111,18 +111,18 @@ def striking(corpus: Corpus) -> list[Finding]:
 
 def _mirrored(files: dict[str, str]) -> tuple[int, int]:
     """The URLs of hosts that have mirrors, and those of them whose group has hosts of several domains."""
-    rows = _ask('SELECT "group", host, urls FROM {groups}', files)
+    rows = ask('SELECT "group", host, urls FROM {groups}', files)
     domains: dict[int, set[str]] = {}
     for group, host, _ in rows:
         domains.setdefault(group, set()).add(domain_of(host))
     return sum(row[2] for row in rows), sum(urls for group, _, urls in rows if len(domains[group]) > 1)
 
 
-def _ask(sql: str, files: dict[str, str], *, as_dicts: bool = False) -> list[Any]:
+def ask(sql: str, files: dict[str, str], *, n: int = 0, as_dicts: bool = False) -> list[Any]:
     """The rows that answer a question about the tables of a result."""
     quoted = {name: "read_parquet('" + path.replace("'", "''") + "')" for name, path in files.items()}
     with duckdb.connect() as connection:
-        answer = connection.execute(sql.format(**quoted))
+        answer = connection.execute(sql.format(n=n, **quoted))
         rows = answer.fetchall()
         names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in rows] if as_dicts else rows
