@@ -201,11 +201,11 @@ class SparkEngine:
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
         """What is made here has this name in Spark's UI."""
-        self._context._jsc.setCallSite(name)  # type: ignore[union-attr]
+        self._context._jsc.setCallSite(name)
         try:
             yield
         finally:
-            self._context._jsc.clearCallSite()  # type: ignore[union-attr]
+            self._context._jsc.clearCallSite()
 
 
 def _shuffle(sent: RDD[bytes], partitions: int) -> tuple[RDD[bytes], int]:
@@ -215,7 +215,7 @@ def _shuffle(sent: RDD[bytes], partitions: int) -> tuple[RDD[bytes], int]:
     holds where one bucket has most of the rows.
     """
     context: Any = sent.ctx
-    sent._bypass_serializer = True  # type: ignore[attr-defined]
+    sent._bypass_serializer = True
     pairs = context._jvm.PairwiseRDD(sent._jrdd.rdd()).asJavaPairRDD()
     shuffled = pairs.partitionBy(context._jvm.PythonPartitioner(partitions, 0))
     records = context._jvm.PythonRDD.valueOfPair(shuffled)

@@ -93,8 +93,9 @@ class Running:
 
     def _run(self, rdd: RDD[Any], partitions: Sequence[int]) -> list[Any]:
         self._context.setJobGroup(self._group, self._verb.name)
-        self._context._jsc.setCallSite(self._verb.name)  # type: ignore[union-attr]
-        return self._context.runJob(rdd, _as_they_are, partitions)
+        self._context._jsc.setCallSite(self._verb.name)
+        results: list[Any] = self._context.runJob(rdd, _as_they_are, partitions)
+        return results
 
     def _place(self, error: BaseException, window: Window, names_tasks: bool) -> str:
         number = failed_task(error)

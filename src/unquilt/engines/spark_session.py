@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from unquilt.errors import BadParameter, StepFailed, UnquiltError
+from unquilt.errors import StepFailed, UnquiltError
 
 _DEFAULTS = {
     "spark.app.name": "unquilt",
@@ -40,24 +40,13 @@ def make_session(master: str | None, conf: Mapping[str, str]) -> SparkSession:
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
         settings["spark.driver.host"] = settings["spark.driver.bindAddress"] = "127.0.0.1"
     try:
-        return SparkSession.builder.config(map=settings | conf).getOrCreate()
+        return SparkSession.builder.config(map=settings | dict(conf)).getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         where = f" at {master}" if master else ""
         raise StepFailed(
             f"Spark could not be started{where}: {_reason(error)}.",
             fix="Check --master and --spark-conf; the lines above are Spark's own.",
         ) from error
-
-
-def parse_conf(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Settings of Spark, each as ``spark.executor.memory=8g``."""
-    for pair in pairs:
-        if not re.fullmatch(r"[^=\s]+=.*", pair):
-            raise BadParameter(
-                f"--spark-conf is {pair!r}; it must be a name and a value.",
-                fix="Write it as spark.executor.memory=8g; repeat the option for more.",
-            )
-    return dict(tuple(pair.split("=", 1)) for pair in pairs)
 
 
 def _find_java() -> None:
@@ -94,7 +83,7 @@ def explain_spark(error: BaseException, name: str, at: str) -> UnquiltError:
     if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
         return StepFailed(
             f"{name}: a worker process died{where}, each time it was tried.",
-            fix="If it was killed for want of memory, give executors more: --spark-conf spark.executor.memoryOverhead=4g",
+            fix="If it was killed for want of memory, give more:  --spark-conf spark.executor.memoryOverhead=4g",
         )
     failed = StepFailed(
         f"{name} failed{where}: {_reason(error)}.",
