@@ -51,7 +51,7 @@ def crawl(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def corpus(crawl: list[str], engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """In several parts."""
-    params = IngestParams(split_bytes=1 << 16)
+    params = IngestParams(split_bytes=1 << 18)
     return ingest_crawl(crawl, tmp_path_factory.mktemp("every") / "corpus", params, engine=engine).corpus
 
 
@@ -81,7 +81,7 @@ def test_spark_gives_the_tables_of_the_local_engine(
 def test_spark_ingests_the_corpus_of_the_local_engine(
     crawl: list[str], corpus: Corpus, spark: SparkEngine, tmp_path: Path
 ) -> None:
-    made = ingest_crawl(crawl, tmp_path / "corpus", IngestParams(split_bytes=1 << 16), engine=spark).corpus
+    made = ingest_crawl(crawl, tmp_path / "corpus", IngestParams(split_bytes=1 << 18), engine=spark).corpus
     assert made.digest == corpus.digest
     assert len(made.parts) > 1
     assert tree(made.path) == {name: data for name, data in tree(corpus.path).items() if "results" not in name}
