@@ -203,6 +203,8 @@ class _TableFile:
             self._file.close()
         if kind is None:
             self._unfinished.replace(self._path)
+        else:
+            self._unfinished.unlink(missing_ok=True)
 
 
 def file_digest(path: str) -> str:
