@@ -9,11 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from unquilt.engines.local import LocalEngine
+
+if TYPE_CHECKING:
+    from unquilt.engines.spark import SparkEngine
 
 # The first example may compile a kernel; timings never decide a test.
 settings.register_profile("unquilt", deadline=None)
@@ -26,6 +30,15 @@ Unquilt = Callable[..., subprocess.CompletedProcess[str]]
 def engine() -> Iterator[LocalEngine]:
     """One local engine with two workers for all tests: starting workers takes a second."""
     with LocalEngine(workers=2, memory=2 << 30) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def spark_engine() -> Iterator[SparkEngine]:
+    """One session of Spark, on two cores, for all tests: starting it takes seconds."""
+    from unquilt.engines.spark import SparkEngine
+
+    with SparkEngine(master="local[2]", conf={"spark.ui.enabled": "false"}) as one:
         yield one
 
 

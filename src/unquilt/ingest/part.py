@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -172,10 +173,15 @@ def skipped_table(skips: Sequence[Skip]) -> pa.Table:
 
 
 class _TableFile:
-    """A Parquet file written a table at a time."""
+    """A Parquet file written a table at a time, and there once it is whole.
+
+    Until then it has a name that no other has: a cluster may read a piece twice, on two machines.
+    """
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
-        self._file = Path(path).open("wb")  # noqa: SIM115 closed on exit
+        self._path = Path(path)
+        self._unfinished = self._path.with_suffix(f".{uuid4().hex}.tmp")
+        self._file = self._unfinished.open("wb")
         dictionary = [name for name in _DICTIONARY if name in schema.names]
         self._writer = pq.ParquetWriter(
             self._file, schema, compression="zstd", compression_level=1, use_dictionary=dictionary,
@@ -195,6 +201,10 @@ class _TableFile:
                 self._writer.close()
         finally:
             self._file.close()
+        if kind is None:
+            self._unfinished.replace(self._path)
+        else:
+            self._unfinished.unlink(missing_ok=True)
 
 
 def file_digest(path: str) -> str:

@@ -20,6 +20,7 @@ from unquilt.ingest.http import parse_status
 from unquilt.ingest.inputs import Piece, Plan, plan
 from unquilt.ingest.params import SETTINGS, IngestParams
 from unquilt.ingest.part import PartDone, PartTask, write_part, write_unread
+from unquilt.ingest.remote import open_input, size_of
 
 _CORPUS_PARAMS = ("status", "captures", "max_page_bytes", "split_bytes", "seed")
 _EDGE_BYTES = 1 << 16
@@ -189,8 +190,8 @@ def _name_pieces(pieces: Sequence[Piece], params: IngestParams) -> list[tuple[st
 def _edges(path: str) -> str:
     """Tells a file from others of its name: its length, beginning and end."""
     try:
-        with Path(path).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open_input(path) as file:
+            size = size_of(file)
             digest = hashlib.sha256(file.read(_EDGE_BYTES))
             file.seek(max(size - _EDGE_BYTES, 0))
             digest.update(file.read(_EDGE_BYTES))

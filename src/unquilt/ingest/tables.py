@@ -17,6 +17,7 @@ from unquilt.ingest.capture import Capture, Found, Reason, Skip
 from unquilt.ingest.files import DamageError, line_blocks, why
 from unquilt.ingest.http import has_text, media_type_of, parse_status
 from unquilt.ingest.params import IngestParams
+from unquilt.ingest.remote import is_remote, open_input
 from unquilt.ingest.sites import host_of
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def _parse(line: bytes) -> dict[str, Any] | str:
 def read_parquet(piece: Piece, params: IngestParams) -> Found:
     """The pages of the row groups begin to end of a Parquet file; a page's offset is its row number."""
     try:
-        file = pq.ParquetFile(piece.path, memory_map=False, pre_buffer=False)
+        file = pq.ParquetFile(
+            open_input(piece.path) if is_remote(piece.path) else piece.path, memory_map=False, pre_buffer=False
+        )
     except (OSError, pa.ArrowException) as error:
         yield Skip(piece.name, 0, "unreadable", detail=why(error))
         return
