@@ -374,6 +374,12 @@ def _walk(folder: Path) -> Iterator[tuple[str, OSError | None]]:
     return iter(sorted(found, key=lambda one: os.fsencode(one[0])))
 
 
+def kind_of_file(path: Path) -> Kind:
+    """What a file holds, by its content; a page if it is nothing else."""
+    kind = _look(path).kind
+    return "html" if kind in ("empty", "other", "urls") else kind
+
+
 def _look(path: Path) -> _Look:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its other end

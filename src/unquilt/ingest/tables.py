@@ -36,7 +36,7 @@ def read_jsonl(piece: Piece, params: IngestParams) -> Found:
     seen: dict[str, None] = {}
     objects = 0
     is_known = piece.begin > 0  # the first piece speaks for the file
-    for found in _json_rows(piece, params):
+    for found in json_rows(piece, params):
         if isinstance(found, Skip):
             yield found
             continue
@@ -52,7 +52,7 @@ def read_jsonl(piece: Piece, params: IngestParams) -> Found:
         raise_missing(piece.name, seen, params)
 
 
-def _json_rows(piece: Piece, params: IngestParams) -> Iterator[Skip | tuple[int, dict[str, Any]]]:
+def json_rows(piece: Piece, params: IngestParams) -> Iterator[Skip | tuple[int, dict[str, Any]]]:
     max_line = 2 * params.max_page_bytes
     try:
         for offset, block in line_blocks(piece.path, piece.begin, piece.end, max_line=max_line):
