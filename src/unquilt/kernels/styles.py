@@ -1,4 +1,4 @@
-"""Fingerprints compared: groups of pages that agree in some cells, edges between similar ones, and centers of clusters.
+"""Fingerprints compared: groups of pages that agree in some cells, edges between similar ones, centers of clusters.
 
 Cells are uint16[pages, m]; 0 is an empty cell, which equals nothing. Groups may be as large as the corpus, so
 nothing here compares all pairs of a large one.
