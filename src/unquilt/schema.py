@@ -165,3 +165,19 @@ STYLE_GAPS = _table(
         ("below", pa.int64(), "equal cells of the first page after it"),
     ]
 )
+
+STYLE_CURVE = _table(
+    [
+        ("cells", pa.int64(), "equal cells, from m down to 0"),
+        ("pages", pa.int64(), "pages with exactly so many"),
+    ]
+)
+
+STYLE_PAIRS = _table(
+    [
+        ("sim", pa.float64(), "similarity of two fingerprints: equal cells / m"),
+        ("dice", pa.float64(), "2 × shared parts / parts of both, exact"),
+        ("jaccard", pa.float64(), "shared parts / parts of either, exact"),
+        ("parts", pa.int64(), "distinct parts of the shorter page"),
+    ]
+)

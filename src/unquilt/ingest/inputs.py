@@ -377,7 +377,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, OSError | None]]:
 def kind_of_file(path: Path) -> Kind:
     """What a file holds, by its content; a page if it is nothing else."""
     kind = _look(path).kind
-    return "html" if kind in ("empty", "other", "urls") else kind
+    return "html" if kind == "empty" or kind == "other" or kind == "urls" else kind
 
 
 def _look(path: Path) -> _Look:

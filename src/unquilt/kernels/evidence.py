@@ -23,7 +23,7 @@ def _hash_bytes(data: Bytes, begin: int, end: int) -> np.uint64:
     for i in range(begin, end):
         h = (h ^ np.uint64(data[i])) * STEP
         h ^= h >> np.uint64(29)
-    return mix(h)
+    return np.uint64(mix(h))
 
 
 @kernel
@@ -37,8 +37,7 @@ def hash_addresses(
     wholes = np.empty(len(offsets) - 1, np.uint64)
     paths = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(wholes)):
-        begin, end = np.int64(offsets[i]), np.int64(offsets[i])
-        last = np.int64(offsets[i + 1])
+        begin, end, last = int(offsets[i]), int(offsets[i]), int(offsets[i + 1])
         while end < last and data[end] != HASH:
             end += 1
         if end > begin and data[end - 1] == SLASH:

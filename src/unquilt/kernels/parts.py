@@ -71,7 +71,8 @@ def _fingerprint(
 ) -> npt.NDArray[np.uint16]:
     minima = np.full(len(shifts), EMPTY, np.uint64)
     keep_minima(tokens, len(tokens), n, minima, shifts, masks)
-    return reduce_minima(minima)
+    cells: npt.NDArray[np.uint16] = reduce_minima(minima)
+    return cells
 
 
 @kernel

@@ -12,11 +12,12 @@ Means = npt.NDArray[np.float64]
 @inlined
 def _mean(a: int, b: int, firsts: Offsets, seen: Pages, cells: Cells) -> float:
     """The mean number of equal cells of a page seen of unit a and one of unit b."""
-    total = 0
+    total = 0.0
     for i in range(firsts[a], firsts[a + 1]):
         for j in range(firsts[b], firsts[b + 1]):
             total += equal_cells(cells, seen[i], cells, seen[j])
-    return total / ((firsts[a + 1] - firsts[a]) * (firsts[b + 1] - firsts[b]))
+    pairs = (firsts[a + 1] - firsts[a]) * (firsts[b + 1] - firsts[b])
+    return total / float(pairs)
 
 
 @kernel

@@ -28,7 +28,7 @@ def equal_cells(cells: Cells, a: int, others: Cells, b: int) -> int:
     equal = np.uint16(0)
     for i in range(cells.shape[1]):
         equal += np.uint16(cells[a, i] == others[b, i]) & np.uint16(cells[a, i] != 0)
-    return np.int64(equal)
+    return int(equal)
 
 
 @kernel
@@ -76,14 +76,14 @@ def _link_all(
 def _link_references(
     pages: Pages, begin: int, end: int, cells: Cells, t: int, most: int, parent: Offsets, edges: Pages, count: int
 ) -> int:
-    """Join each page of a large group to the references that are similar; one like none becomes a reference."""
+    """Join each page of a large group to the references it is similar to; one like none becomes a reference."""
     references = np.empty(most, np.int64)
     known = 0
     for i in range(end - begin):
         is_new = True
-        for r in range(known):
-            j = references[r]
-            if not is_new and root(parent, i) == root(parent, j):
+        for r in range(-1, known):
+            j = references[r] if r >= 0 else max(i - 1, 0)  # pages that follow each other are often alike
+            if root(parent, i) == root(parent, j):
                 continue
             if equal_cells(cells, pages[begin + i], cells, pages[begin + j]) > t:
                 is_new = False
@@ -102,8 +102,8 @@ def link_groups(pages: Pages, begins: Offsets, cells: Cells, t: int, small: int,
     """uint32[edges, 2], pairs of pages with more than t equal cells that connect each group.
 
     pages: uint32[n], ascending in each group; begins: int64[groups + 1]. In a group of at most small pages all that
-    is connected gets connected; in a larger one each page is compared with at most most references, the first
-    pages of the group that no earlier reference is similar to. n may be 0.
+    is connected gets connected; in a larger one each page is compared with the one before it and with at most most
+    references, the first pages of the group that none before them was found similar to. n may be 0.
     """
     longest = 0
     for group in range(len(begins) - 1):

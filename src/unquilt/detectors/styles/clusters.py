@@ -59,9 +59,8 @@ def describe_clusters(
     centers = np.concatenate([np.empty(0, np.uint32), *(one[0] for one in found)])
     similar = np.concatenate([np.empty(0, np.uint32), *(one[1] for one in found)]) / marks.m
     sizes = clusters.sizes
-    means = (
-        (np.add.reduceat(similar, clusters.begins[:-1]) - _own(marks, centers)) / (sizes - 1) if len(sizes) else sizes
-    )
+    totals = np.bincount(clusters.numbers, similar, minlength=len(sizes))
+    means = (totals - _own(marks, centers)) / (sizes - 1)
     sites = {level: site_numbers(corpus, level) for level in ("host", "domain")}
     domains, hosts = (_count(clusters, sites[level]) for level in ("domain", "host"))
     kinds = find_kinds(corpus, clusters, hosts > 1, sites, arrays, engine)
@@ -136,8 +135,8 @@ def _clusters_table(
     kinds: Kinds,
 ) -> pa.Table:
     columns = [
-        np.arange(1, len(order) + 1), sizes[order], domains[order], hosts[order], means[order].astype(np.float64),
-        scores[order].astype(np.float64), prototypes.take(pa.array(order)), kinds.names(order),
+        np.arange(1, len(order) + 1), sizes[order], domains[order], hosts[order], means[order],
+        scores[order], prototypes.take(pa.array(order)), kinds.names(order),
         kinds.foreign_links[order], kinds.linked[order], kinds.same_page[order], kinds.same_text[order],
         kinds.sentences(order, hosts),
     ]  # fmt: skip

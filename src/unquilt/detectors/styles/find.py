@@ -24,7 +24,7 @@ from unquilt.kernels.radix import partition, runs, sort_pairs
 from unquilt.kernels.styles import all_roots, join_edges, link_groups, probe_keys
 from unquilt.result import Result
 
-SMALL_GROUP = 64
+SMALL_GROUP = 256
 """Pages of a group of which all pairs are compared; in a larger one each is compared with references."""
 REFERENCES = 64
 """Pages of a large group that each other page is compared with, at most: the first ones like none before them."""
@@ -66,7 +66,8 @@ def link_pages(marks: Marks, params: StyleParams, engine: Engine) -> Groups:
         step = partial(link_bucket, marks=marks, t=params.t, bits=bits)
         for edges in engine.reduce(step, blocks, name="Comparing pages"):
             join_edges(groups, edges)
-    return all_roots(groups)
+    firsts: Groups = all_roots(groups)
+    return firsts
 
 
 def page_ranges(pages: int) -> list[range]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unquilt.detectors.sites import PageArray, PageArrays
-from unquilt.detectors.styles.find import REFERENCES, SMALL_GROUP, Groups, bucket_bits, page_ranges
+from unquilt.detectors.styles.find import REFERENCES, Groups, bucket_bits, page_ranges
 from unquilt.detectors.styles.marks import Marks
 from unquilt.engines import Block, Bucket, Engine
 from unquilt.kernels.radix import partition, runs, sort_pairs
@@ -23,6 +23,7 @@ from unquilt.kernels.second import nearest_units
 from unquilt.kernels.styles import all_roots, join_edges, probe_keys
 
 SEEN_PAGES = 8
+_SMALL_GROUP = 64  # units of which all pairs are compared
 _MOST_ROUNDS = 10
 
 Nearest = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]]
@@ -61,11 +62,12 @@ def see_units(numbers: npt.NDArray[np.int64], count: int, arrays: PageArrays, na
     owners = np.repeat(np.arange(count), seen)
     step = np.arange(len(owners)) - np.repeat(np.cumsum(seen) - seen, seen)
     pages = order[(np.cumsum(sizes) - sizes)[owners] + step * sizes[owners] // seen[owners]]
-    saved = [
-        arrays.save(f"{name}-{what}", values.astype(np.uint32))
-        for what, values in (("pages", pages), ("owners", owners), ("sizes", sizes))
-    ]
-    return Units(*saved, seen=len(pages))
+    return Units(
+        arrays.save(f"{name}-pages", pages.astype(np.uint32)),
+        arrays.save(f"{name}-owners", owners.astype(np.uint32)),
+        arrays.save(f"{name}-sizes", sizes.astype(np.uint32)),
+        len(pages),
+    )
 
 
 def find_partners(marks: Marks, units: Units, count: int, second: float, engine: Engine) -> npt.NDArray[np.int64]:
@@ -97,7 +99,7 @@ def compare_units(bucket: Bucket, *, marks: Marks, units: Units, second: float, 
     keys, places = sort_pairs(*bucket.columns, bits)
     mine, others, means = nearest_units(
         places, runs(keys), units.pages.load(), units.owners.load(), units.sizes.load(), marks.load(), second,
-        SMALL_GROUP, REFERENCES,
+        _SMALL_GROUP, REFERENCES,
     )  # fmt: skip
     order = np.lexsort((others, -means, mine))
     mine, others, means = mine[order], others[order], means[order]
