@@ -57,7 +57,7 @@ def command(corpus: str, like: tuple[str, ...], as_json: bool, quiet: bool, **op
     """Find clusters of pages made by the same template or script, whatever their words.
 
     A page's fingerprint samples the noise of its source: what is left without letters and digits. Pages with more than
-    T equal cells of M are of one style (Urvoy, Lavergne and Filoche 2006; their 32, 128, 35, 20 and 1 are the defaults).
+    T equal cells of M are of one style (Urvoy, Lavergne and Filoche 2006; their settings are the defaults).
     Short pages have empty cells, which equal nothing, and score low by design.
 
     The tables are in CORPUS/results/styles: clusters.parquet and members.parquet.

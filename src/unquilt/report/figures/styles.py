@@ -66,10 +66,10 @@ def like_chart(result: Result) -> Any:
         x=alt.X("rank:Q", title="Pages, most similar first", scale=alt.Scale(type="log", nice=False)),
         y=alt.Y("cells:Q", title=f"Equal cells, of {m}", scale=alt.Scale(domain=[0, m])),
     )
-    marked = alt.Chart(alt.InlineData(values=gaps or [{"rank": 1, "middle": 0}])).encode(x="rank:Q", y="middle:Q")
-    rules = marked.mark_rule(color=VERMILION, strokeDash=[4, 3], opacity=1 if gaps else 0).encode(y=alt.value(0))
+    marked = alt.Chart(alt.InlineData(values=gaps or [{"rank": 1, "middle": 0}]))
+    rules = marked.mark_rule(color=VERMILION, strokeDash=[4, 3], opacity=1 if gaps else 0).encode(x="rank:Q")
     labels = marked.mark_text(align="left", dx=5, color=VERMILION, opacity=1 if gaps else 0).encode(
-        text=alt.Text("rank:Q", format=",")
+        x="rank:Q", y="middle:Q", text=alt.Text("rank:Q", format=",")
     )
     chosen = alt.Chart(alt.InlineData(values=[{"cells": result.params["above"]}]))
     threshold = chosen.mark_rule(color=INK, strokeDash=[2, 2]).encode(y="cells:Q")
