@@ -435,3 +435,18 @@ def test_the_command_shows_saves_and_plots(unquilt: Unquilt, sample: Corpus, tmp
     listed = out.read_text().splitlines()
     assert f"{len(listed):,} of {sample.pages:,} pages" in like.stdout
     assert (sample.results / "styles-like" / "styles-like.svg").exists()
+
+
+def test_a_corpus_of_no_page_and_of_one_has_no_cluster(tmp_path: Path) -> None:
+    with LocalEngine(workers=1) as alone:
+        none = write_warc(
+            tmp_path / "n.warc.gz", [record("http://a.example/", b"GIF89a", head=b"Content-Type: image/gif")]
+        )
+        one = write_warc(tmp_path / "o.warc.gz", [record("http://a.example/\x1b[31m", PAGES[5].encode())])
+        for name, path, pages in (("n", none, 0), ("o", one, 1)):
+            corpus = ingest_crawl([str(path)], tmp_path / name, engine=alone).corpus
+            assert corpus.pages == pages
+            for params in (StyleParams(), StyleParams(second=8, max_miss=0.01)):
+                result = find_styles(corpus, params, engine=alone)
+                assert not len(result.tables["clusters"])
+                assert not len(result.tables["members"])
