@@ -24,6 +24,7 @@ from unquilt.detectors.styles.marks import Marks, kept_marks
 from unquilt.detectors.styles.params import StyleParams
 from unquilt.engines.local import LocalEngine
 from unquilt.kernels.components import components
+from unquilt.kernels.noise import mix_all
 from unquilt.kernels.styles import all_pairs
 
 WORKERS = 2
@@ -44,14 +45,16 @@ def make(path: str, pages: int, largest: int) -> dict[str, Any]:
         at += size
     rng.shuffle(owners)
     shared = rng.integers(80, 116, family + 1) / CELLS
+    np.save(f"{path}.owners.npy", np.where(owners > 0, owners, -np.arange(pages)))
     with Path(path).open("wb") as out:
         for first in range(0, pages, _BATCH):
             mine = owners[first : first + _BATCH]
             own = rng.integers(1, 65536, (len(mine), CELLS), np.uint16)
-            template = (mine[:, None] * 7919 + np.arange(CELLS) * 104729) % 65521 + 1
+            drawn = mix_all((mine[:, None] * CELLS + np.arange(CELLS)).astype(np.uint64).ravel())
+            template = drawn.reshape(-1, CELLS) % np.uint64(65535) + np.uint64(1)
             is_shared = (rng.random((len(mine), CELLS), np.float32) < shared[mine][:, None]) & (mine > 0)[:, None]
             out.write(np.where(is_shared, template, own).astype(np.uint16).tobytes())
-    return {"families": family, "clustered": int((owners > 0).sum()), "largest": largest}
+    return {"families": family, "largest": largest}
 
 
 def link(path: str, pages: int, memory: int) -> dict[str, Any]:
@@ -65,8 +68,13 @@ def link(path: str, pages: int, memory: int) -> dict[str, Any]:
         for _ in engine.map(partial(find_centers, marks=marks), clusters.cut(), name="prototypes"):
             pass
     sizes = clusters.sizes
-    answer = {"clusters": len(sizes), "clustered": int(sizes.sum()), "largest": int(sizes.max(initial=0))}
-    return answer | {"link_seconds": linked - begun, "seconds": time.perf_counter() - begun}
+    seconds = time.perf_counter() - begun
+    owners = np.load(f"{path}.owners.npy")
+    right = _joined(owners, groups)
+    return {
+        "clusters": len(sizes), "largest": int(sizes.max(initial=0)), "recall": right / _joined(owners, owners),
+        "precision": right / max(_joined(groups, groups), 1), "link_seconds": linked - begun, "seconds": seconds,
+    }  # fmt: skip
 
 
 def loss(corpus: str) -> dict[str, Any]:
