@@ -26,10 +26,8 @@ def _all_pages(context: Context) -> list[Figure]:
     path, made = _make(context, pages, pages * 3 // 50)
     context.say(f"styles: {pages:,} fingerprints of {made.answer['families']:,} families")
     peak, _, found = watch_python(_RUN, "link", path, str(pages), str(4 * _GIB))
-    share = found["clustered"] / made.answer["clustered"]
-    context.say(
-        f"  linked and centered  {found['seconds']:6.1f} s, {peak.tree / _GIB:.2f} GiB, {share:.2%} in clusters"
-    )
+    right = f"{found['recall']:.4%} of the planted pairs joined, {1 - found['precision']:.4%} of the joined pairs wrong"
+    context.say(f"  linked and centered  {found['seconds']:6.1f} s, {peak.tree / _GIB:.2f} GiB, {right}")
     return [
         Figure(
             name=f"styles, {pages:,} fingerprints clustered", unit="s", ours=(found["seconds"],),
