@@ -44,6 +44,11 @@ def prototype_of(members: Sequence[int], pages: Sequence[Cells]) -> int:
 
 def tags_of(html: str) -> list[str]:
     """The tag names of a page, with the slash of end tags; comments are none."""
-    return [
-        name.lower() for name in re.findall(r"<(/?[a-zA-Z][a-zA-Z0-9]*)", re.sub(r"<!--.*?-->", "", html, flags=re.S))
-    ]
+    names, rest = [], html
+    while found := re.search(r"<!--|<(/?[a-zA-Z][a-zA-Z0-9]*)", rest):
+        if found[1]:
+            names.append(found[1].lower())
+            rest = rest[found.end() :]
+        else:
+            _, _, rest = rest[found.start() + 2 :].partition("-->")
+    return names

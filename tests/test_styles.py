@@ -215,14 +215,15 @@ def test_short_pages_score_low() -> None:
     assert 0 < similarity(marks, marks) <= 20
 
 
-@given(st.text(st.sampled_from("<>/!-abH1 \n='x"), max_size=120))
+pieces = st.sampled_from(["<", ">", "/", "!", "-", "<!--", "-->", "a", "b", "H1", " ", "\n", "="])
+
+
+@settings(max_examples=300)
+@given(st.lists(pieces, max_size=60).map("".join))
 def test_tags_are_those_of_a_regular_expression(text: str) -> None:
-    slow = tags_of(text + "-->" if text.count("<!--") else text)
+    slow = tags_of(text)
     tokens = tag_tokens(np.frombuffer(text.encode(), np.uint8)).tolist()
-    if "<!-" not in text:
-        assert len(tokens) == len(slow)
-        assert len(set(tokens)) == len(set(slow))
-        assert [tokens.index(one) for one in tokens] == [slow.index(one) for one in slow]
+    assert [tokens.index(one) for one in tokens] == [slow.index(one) for one in slow]
 
 
 PAGES = [

@@ -138,13 +138,14 @@ def summary(corpus: Corpus, result: Result) -> dict[str, Any]:
     from collections import Counter
 
     clusters = result.tables["clusters"]
+    params = StyleParams(**result.params)
     return {
         "pages": corpus.pages,
         "clusters": len(clusters),
         "clustered": len(result.tables["members"]),
         "kinds": dict(Counter(clusters["kind"].to_pylist())),
-        "probes": result.params["probes"],
-        "miss": result.params["miss"],
+        "probes": params.probe_count,
+        "miss": params.miss,
         "params": dict(result.params),
     }
 

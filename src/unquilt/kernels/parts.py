@@ -40,7 +40,8 @@ def _is_letter(byte: int) -> bool:
 def tag_tokens(html: Bytes) -> Tokens:
     """A number for each tag of a page, in order: a hash of its name, lower case, with the slash of an end tag.
 
-    html: uint8[n]; n may be 0. Comments and declarations are no tags. What looks like a tag in a script is one.
+    html: uint8[n]; n may be 0. Comments and declarations are no tags; one that never ends hides the rest. What looks
+    like a tag in a script is one.
     """
     tokens = np.empty(len(html) // 2 + 1, np.uint32)
     count = i = 0
@@ -52,6 +53,8 @@ def tag_tokens(html: Bytes) -> Tokens:
             i += 1
             while i + 2 < len(html) and not (html[i] == DASH and html[i + 1] == DASH and html[i + 2] == GREATER):
                 i += 1
+            if i + 2 >= len(html):
+                return tokens[:count]
             continue
         at = i + 1 if html[i] == SLASH else i
         if at >= len(html) or not _is_letter(html[at]):

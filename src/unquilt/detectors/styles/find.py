@@ -50,8 +50,7 @@ def find_styles(corpus: Corpus, params: StyleParams = StyleParams(), *, engine: 
         if params.second:
             groups = join_groups(marks, groups, params.second, arrays, engine)
         tables = describe_clusters(corpus, marks, groups, params.min_pages, arrays, engine)
-    facts = {"probes": params.probe_count, "miss": params.miss}
-    return Result("styles", tables, params.as_dict() | facts, corpus.digest)
+    return Result("styles", tables, params.as_dict(), corpus.digest)
 
 
 def link_pages(marks: Marks, params: StyleParams, engine: Engine) -> Groups:
