@@ -12,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, quilts, spark, synth
+from benchmarks import exchange, ingest, kernels, quilts, spark, styles, synth
+
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "exchange": exchange.figures,
     "quilts": quilts.figures,
     "spark": spark.figures,
+    "styles": styles.figures,
     "synth": synth.figures,
 }
 _RESULTS = Path(__file__).with_name("results.json")

@@ -29,18 +29,23 @@ _HOMES = {
     "Info": "info",
     "IngestParams": "ingest.params",
     "Ingested": "ingest.run",
+    "LikeParams": "detectors.styles.params",
     "LocalEngine": "engines.local",
     "Part": "corpus",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
     "Story": "detectors.why",
+    "StyleParams": "detectors.styles.params",
     "SweepParams": "detectors.quilts.sweep_params",
     "SynthParams": "synth",
     "SynthSummary": "synth",
     "UnquiltError": "errors",
+    "compare_exactly": "detectors.styles.exact",
     "describe": "info",
     "explain_page": "detectors.why",
+    "find_like": "detectors.styles.like",
     "find_quilts": "detectors.quilts.find",
+    "find_styles": "detectors.styles.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "sweep_quilts": "detectors.quilts.sweep",
@@ -50,9 +55,10 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
-    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
-    "ingest_crawl", "load_result", "sweep_quilts", "write_report", "write_sweep", "write_synth",
+    "Corpus", "Info", "IngestParams", "Ingested", "LikeParams", "LocalEngine", "Part", "QuiltParams", "Result",
+    "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly",
+    "describe", "explain_page", "find_like", "find_quilts", "find_styles", "ingest_crawl", "load_result",
+    "sweep_quilts", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

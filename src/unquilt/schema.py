@@ -122,3 +122,62 @@ SWEEP = _table(
         ("mean_sources", pa.float64(), "mean number of sources of a quilted page; null if there is none"),
     ]
 )
+
+STYLE_CLUSTERS = _table(
+    [
+        ("cluster", pa.int64(), "its rank, from 1: by score, then by pages"),
+        ("pages", pa.int64(), "pages in it"),
+        ("domains", pa.int64(), "registered domains they are on"),
+        ("hosts", pa.int64(), "hosts they are on"),
+        ("mean_similarity", pa.float64(), "mean similarity of the other members to the prototype"),
+        ("score", pa.float64(), "mean_similarity × domains"),
+        ("prototype", pa.string(), "the member most similar to all others"),
+        ("kind", pa.string(), "mirror, link farm, copy/paste or template"),
+        ("foreign_links", pa.float64(), "links of a member to members on other domains, on average"),
+        ("linked", pa.float64(), "share of members with at least two such links"),
+        ("same_page", pa.float64(), "share of members with the same path and nearly the same text on another host"),
+        ("same_text", pa.float64(), "share of members with nearly the same text as one on another host"),
+        ("evidence", pa.string(), "what the kind follows from, in words"),
+    ]
+)
+
+STYLE_MEMBERS = _table(
+    [
+        ("cluster", pa.int64(), "the cluster's rank"),
+        ("url", pa.string(), "a page in it"),
+        ("similarity", pa.float64(), "to the prototype: equal cells / m"),
+    ]
+)
+
+STYLE_LIKE = _table(
+    [
+        ("url", pa.string(), "a page"),
+        ("similarity", pa.float64(), "equal cells / m, with the most similar of the given pages"),
+        ("cells", pa.int64(), "equal cells"),
+        ("like", pa.string(), "which of the given pages that is"),
+    ]
+)
+
+STYLE_GAPS = _table(
+    [
+        ("rank", pa.int64(), "pages before the gap"),
+        ("above", pa.int64(), "equal cells of the last page before it"),
+        ("below", pa.int64(), "equal cells of the first page after it"),
+    ]
+)
+
+STYLE_CURVE = _table(
+    [
+        ("cells", pa.int64(), "equal cells, from m down to 0"),
+        ("pages", pa.int64(), "pages with exactly so many"),
+    ]
+)
+
+STYLE_PAIRS = _table(
+    [
+        ("sim", pa.float64(), "similarity of two fingerprints: equal cells / m"),
+        ("dice", pa.float64(), "2 × shared parts / parts of both, exact"),
+        ("jaccard", pa.float64(), "shared parts / parts of either, exact"),
+        ("parts", pa.int64(), "distinct parts of the shorter page"),
+    ]
+)
