@@ -92,9 +92,7 @@ def flatten(parent: Pages) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _is_edge(
-    a: Hashes, b: Hashes, runs_a: Hashes, runs_b: Hashes, agree: int, least_equal: int
-) -> bool:
+def _is_edge(a: Hashes, b: Hashes, runs_a: Hashes, runs_b: Hashes, agree: int, least_equal: int) -> bool:
     agreeing = 0
     for run in range(len(runs_a)):
         agreeing += 1 if runs_a[run] == runs_b[run] else 0

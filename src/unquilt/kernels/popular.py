@@ -4,12 +4,19 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unquilt.kernels.space import borrowed, inlined
 from unquilt.kernels.words import mix
 
 Hashes = npt.NDArray[np.uint64]
 Pages = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
+
+U1, U2, U4, U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+TWOS, FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+BYTES, ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+SHARED_BITS = 20
+SHARED, FOREIGN = (1 << SHARED_BITS) - 1, 1 << 2 * SHARED_BITS
 
 
 @njit(cache=True, nogil=True)
@@ -70,48 +77,52 @@ def _is_foreign(page: int, other: int, domains: Pages, addresses: Pages, own: Pa
     return True
 
 
-@njit(cache=True, nogil=True)
-def _candidates(
-    page: int, mine: Offsets, begins: Offsets, pages: Pages, place: Offsets
-) -> tuple[Pages, Offsets, Offsets]:
-    """The pages that share a list with a page, ascending, and which of its lists each is in.
+@inlined
+def _ones(word: np.uint64) -> int:
+    """How many bits of a word are set."""
+    word -= (word >> U1) & TWOS
+    word = (word & FOURS) + ((word >> U2) & FOURS)
+    word = (word + (word >> U4)) & BYTES
+    return int((word * ONES) >> U56)
 
-    mine: int64[lists], the page's lists; list l is pages[begins[l]:begins[l + 1]], ascending. place: int64[all
-    pages], all -1, and so left. Gives uint32[n], int64[n + 1] begins and the numbers of lists (places in mine).
+
+@inlined
+def _ones_of_both(a: Hashes, b: Hashes) -> int:
+    count = 0
+    for w in range(len(b)):
+        count += _ones(a[w] & b[w])
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _candidates(page: int, mine: Offsets, begins: Offsets, pages: Pages, place: Offsets) -> tuple[Pages, Hashes]:
+    """The pages that share a list with a page, in no order, and which of its lists each is in, as bits.
+
+    mine: int64[lists], the page's lists; list l is pages[begins[l]:begins[l + 1]]. place: int64[all pages], all
+    -1, and so left. Gives uint32[n] and uint64[n, words].
     """
-    total = 0
+    most = 0
     for j in range(len(mine)):
-        total += begins[mine[j] + 1] - begins[mine[j]]
-    found = np.empty(total, np.uint32)
+        most += begins[mine[j] + 1] - begins[mine[j]]
+    most = min(most, len(place))
+    found = np.empty(most, np.uint32)
+    masks = np.zeros((most, len(mine) // 64 + 1), np.uint64)
     n = 0
     for j in range(len(mine)):
+        word, bit = j // 64, U1 << np.uint64(j % 64)
         for i in range(begins[mine[j]], begins[mine[j] + 1]):
             other = pages[i]
-            if other != page and place[other] < 0:
+            if place[other] < 0:
                 place[other] = n
                 found[n] = other
                 n += 1
-    found = np.sort(found[:n])
-    starts = np.zeros(n + 1, np.int64)
-    for c in range(n):
-        place[found[c]] = c
-    for j in range(len(mine)):
-        for i in range(begins[mine[j]], begins[mine[j] + 1]):
-            if pages[i] != page:
-                starts[place[pages[i]] + 1] += 1
-    for c in range(n):
-        starts[c + 1] += starts[c]
-    lists = np.empty(starts[n], np.int64)
-    at = starts[:-1].copy()
-    for j in range(len(mine)):
-        for i in range(begins[mine[j]], begins[mine[j] + 1]):
-            if pages[i] != page:
-                c = place[pages[i]]
-                lists[at[c]] = j
-                at[c] += 1
+            masks[place[other], word] |= bit
     for c in range(n):
         place[found[c]] = -1
-    return found, starts, lists
+    for c in range(n):
+        if found[c] == page:
+            masks[c] = 0
+    return found[:n], masks[:n]
 
 
 @njit(cache=True, nogil=True)
@@ -132,51 +143,39 @@ def cover_shingles(
     mine. Again and again the page that adds most; of equals the one that shares most shingles, popular or not, then
     the least page. A page that is not foreign is taken only when no foreign page adds anything.
     """
-    found, starts, lists = _candidates(page, mine, begins, pages, place)
-    n = len(found)
-    needed = is_popular.copy()
+    found, owned_masks = _candidates(page, mine, begins, pages, place)
+    owned_needed = np.zeros(owned_masks.shape[1], np.uint64)
+    masks, needed = borrowed(owned_masks), borrowed(owned_needed)
     left = 0
-    for j in range(len(needed)):
-        left += 1 if needed[j] else 0
-    foreign = np.empty(n, np.bool_)
-    gains = np.zeros(n, np.int64)
+    for j in range(len(mine)):
+        if is_popular[j]:
+            needed[j // 64] |= U1 << np.uint64(j % 64)
+            left += 1
+    n = len(found)
+    ranks = np.empty(n, np.int64)  # foreign first, then by what it adds, then by what it shares: one number
     for c in range(n):
-        foreign[c] = _is_foreign(page, found[c], domains, addresses, own)
-        for i in range(starts[c], starts[c + 1]):
-            gains[c] += 1 if needed[lists[i]] else 0
+        ranks[c] = _ones_of_both(masks[c], needed) << SHARED_BITS | _ones_of_both(masks[c], masks[c])
+        if ranks[c] >> SHARED_BITS and _is_foreign(page, found[c], domains, addresses, own):
+            ranks[c] |= FOREIGN
     taken, added = np.empty(left, np.uint32), np.empty(left, np.int64)
     is_foreign = np.empty(left, np.bool_)
     count = 0
     while left > 0:
-        best = -1
+        best, rank = -1, 0
         for c in range(n):
-            if gains[c] == 0:
+            # What a page adds only falls, so an old rank is enough to pass it over.
+            if ranks[c] < rank or (best >= 0 and ranks[c] == rank and found[c] > found[best]):
                 continue
-            # An upper bound is enough to pass a page over; only what may be best is counted again.
-            if best >= 0 and not _is_better(c, best, gains, foreign, starts):
-                continue
-            gains[c] = 0
-            for i in range(starts[c], starts[c + 1]):
-                gains[c] += 1 if needed[lists[i]] else 0
-            if gains[c] > 0 and (best < 0 or _is_better(c, best, gains, foreign, starts)):
-                best = c
+            adds = _ones_of_both(masks[c], needed)
+            ranks[c] = (ranks[c] & (FOREIGN | SHARED)) | adds << SHARED_BITS if adds else 0
+            if ranks[c] > rank or (best >= 0 and ranks[c] == rank and found[c] < found[best]):
+                best, rank = c, int(ranks[c])
         if best < 0:
             break
-        taken[count], added[count], is_foreign[count] = found[best], gains[best], foreign[best]
+        adds = (rank & ~FOREIGN) >> SHARED_BITS
+        taken[count], added[count], is_foreign[count] = found[best], adds, rank >= FOREIGN
         count += 1
-        left -= gains[best]
-        for i in range(starts[best], starts[best + 1]):
-            needed[lists[i]] = False
-        gains[best] = 0
+        left -= adds
+        for w in range(len(needed)):
+            needed[w] &= ~masks[best, w]
     return taken[:count], added[:count], is_foreign[:count]
-
-
-@njit(cache=True, nogil=True)
-def _is_better(a: int, b: int, gains: Counts, foreign: npt.NDArray[np.bool_], starts: Offsets) -> bool:
-    """Whether candidate a comes before candidate b; of equals the first does."""
-    if foreign[a] != foreign[b]:
-        return bool(foreign[a])
-    if gains[a] != gains[b]:
-        return bool(gains[a] > gains[b])
-    shared_a, shared_b = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
-    return bool(shared_a > shared_b) if shared_a != shared_b else a < b

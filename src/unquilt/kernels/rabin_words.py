@@ -32,7 +32,8 @@ def _add_byte(fingerprint: np.uint64, byte: int, tables: Tables) -> np.uint64:
 def _add_character(fingerprint: np.uint64, code: int, tables: Tables) -> np.uint64:
     """The fingerprint followed by the UTF-8 bytes of a code point."""
     if code < 0x80:
-        return _add_byte(fingerprint, code, tables)
+        fingerprint = _add_byte(fingerprint, code, tables)
+        return fingerprint
     if code < 0x800:
         fingerprint = _add_byte(fingerprint, 0xC0 | code >> 6, tables)
     else:
@@ -42,7 +43,8 @@ def _add_character(fingerprint: np.uint64, code: int, tables: Tables) -> np.uint
             fingerprint = _add_byte(fingerprint, 0xF0 | code >> 18, tables)
             fingerprint = _add_byte(fingerprint, 0x80 | code >> 12 & 0x3F, tables)
         fingerprint = _add_byte(fingerprint, 0x80 | code >> 6 & 0x3F, tables)
-    return _add_byte(fingerprint, 0x80 | code & 0x3F, tables)
+    fingerprint = _add_byte(fingerprint, 0x80 | code & 0x3F, tables)
+    return fingerprint
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ from unquilt.kernels.near import (
 )
 from unquilt.kernels.postings import distinct_grams
 from unquilt.kernels.radix import partition, runs, sort_pairs
-from unquilt.kernels.words import mix
 
 Numbers = npt.NDArray[np.uint32]
 
@@ -62,9 +61,6 @@ class Classes:
     keepers: Numbers  # for each page the representative of its class; the page itself if it is alone
     members: pa.Table  # MEMBERS with the representative as `keeper`, by class and page
 
-    def save_keepers(self) -> Numbers:
-        return self.keepers
-
 
 def find_classes(corpus: Corpus, shingles: Blocks, params: ClassParams, engine: Engine) -> Classes:
     """The classes of at least two pages. The representative is the earliest page, then the least URL."""
@@ -89,7 +85,7 @@ def find_classes(corpus: Corpus, shingles: Blocks, params: ClassParams, engine: 
 
 def in_company(roots: Numbers) -> npt.NDArray[np.bool_]:
     """Which pages are in a class with others."""
-    is_member = roots != np.arange(len(roots), dtype=np.uint32)
+    is_member: npt.NDArray[np.bool_] = roots != np.arange(len(roots), dtype=np.uint32)
     is_member[roots[is_member]] = True
     return is_member
 
@@ -111,9 +107,7 @@ def join_pages(pages: int, shingles: Blocks, params: ClassParams, engine: Engine
     return parent
 
 
-def emit_keys(
-    bucket: Bucket, *, params: ClassParams, ways: npt.NDArray[np.int64], bits: int
-) -> Iterator[Block]:
+def emit_keys(bucket: Bucket, *, params: ClassParams, ways: npt.NDArray[np.int64], bits: int) -> Iterator[Block]:
     """For each page and each way to choose runs, the key of the chosen runs."""
     pages, shingles = pages_of(bucket, params.shingles)
     keys = agreement_keys(shingles, params.runs, params.run_length, ways)
@@ -149,9 +143,7 @@ def verify_classes(roots: Numbers, shingles: Blocks, params: ClassParams, engine
     return verified
 
 
-def emit_members(
-    bucket: Bucket, *, members: Numbers, roots: Numbers, shingles: int, buckets: int
-) -> Iterator[Block]:
+def emit_members(bucket: Bucket, *, members: Numbers, roots: Numbers, shingles: int, buckets: int) -> Iterator[Block]:
     """Each page that is in a class: the class, the page, and its shingles, a class in one bucket."""
     pages, found = pages_of(bucket, shingles)
     places = np.searchsorted(members, pages)
@@ -175,7 +167,7 @@ def verify_bucket(bucket: Bucket, *, params: ClassParams) -> pa.Table:
     bounds = np.flatnonzero(np.diff(rows[:, 0], prepend=~rows[0, 0], append=~rows[-1, 0]))
     least_equal = int(np.ceil(params.verify * params.shingles - 1e-9))
     found = [np.empty((0, 2), np.uint32)]
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         pages, shingles = rows[begin:end, 1].astype(np.uint32), rows[begin:end, 2:]
         # Pages with the same shingles have the same edges.
         distinct, first, places = np.unique(shingles, axis=0, return_index=True, return_inverse=True)
@@ -221,7 +213,7 @@ def measure_classes(
         )
     measured = np.ones(corpus.pages)
     measured[found["page"].to_numpy()] = found["resemblance"].to_numpy()
-    return measured[pages]
+    return np.asarray(measured[pages])
 
 
 def send_phrases(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def draw_pages(pages: pa.Table, host: str, params: PhraseParams) -> dict[str, np
     rich = order[counts[order] >= params.min_popular]
     by_count = rich[np.argsort(counts[rich], kind="stable")]
     bounds = np.searchsorted(counts[by_count], np.arange(params.min_popular, params.shingles + 2))
-    strata = [by_count[begin : min(begin + params.stratum, end)] for begin, end in zip(bounds, bounds[1:], strict=False)]
+    strata = [by_count[begin : min(begin + params.stratum, end)] for begin, end in pairwise(bounds)]
     is_there = pc.equal(pages["host"], host).to_numpy(zero_copy_only=False) if host else np.zeros(len(pages))
     there = order[(is_there[order] != 0) & (counts[order] > 0)]
     drawn = [np.concatenate([np.empty(0, np.int64), *strata]), rich[: params.uniform], there[: params.host_pages]]

@@ -6,15 +6,17 @@ shown and the exact resemblance of near-duplicates.
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unquilt.corpus import Corpus, PartFile
+from unquilt.corpus import Corpus, PartFile, write_table
 from unquilt.detectors.phrases.classes import Classes, find_classes, measure_classes
 from unquilt.detectors.phrases.covers import draw_pages, find_covers
 from unquilt.detectors.phrases.params import ClassParams, PhraseParams
@@ -88,6 +90,21 @@ def find_duplicates(
     return Result("dedup", {"pages": table}, params.as_dict(), corpus.digest)
 
 
+def write_duplicates(result: Result, path: Path) -> Path:
+    """Write the list of pages to keep and to drop as the file's ending says, .parquet or .jsonl."""
+    table = result.tables["pages"]
+    if path.suffix == ".parquet":
+        write_table(table, path)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        for batch in table.to_batches(max_chunksize=1 << 14):
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+    temporary.replace(path)
+    return path
+
+
 def name_pages(file: PartFile) -> pa.Table:
     return pa.concat_tables(file.batches(["url"])).cast(pa.schema([DEDUP.field("url")]))
 
@@ -131,7 +148,7 @@ def describe_part(file: PartFile, *, counts: PageArray, keepers: PageArray, shin
     popular = np.asarray(counts.load())[here]
     is_keeper = np.asarray(keepers.load())[here] == np.arange(here.start, here.stop, dtype=np.uint32)
     has_words = pc.greater(table["words"].fill_null(0), 0)
-    originality = pc.if_else(has_words, pa.array(1 - popular / shingles), None)
+    originality = pc.if_else(has_words, pa.array(1 - popular.astype(np.float64) / shingles), None)
     return pa.table(
         [table["url"], table["host"], popular.astype(np.int32), originality, pa.array(is_keeper)], schema=PHRASE_PAGES
     )

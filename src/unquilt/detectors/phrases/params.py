@@ -55,9 +55,7 @@ class PhraseParams(ClassParams):
     uniform: int = knob(1000, "pages to cover, drawn from all that are popular enough", least=0, most=1_000_000)
     host: str = knob("", "a host whose pages are to be covered; without it, the first suspect's are")
     host_pages: int = knob(1000, "pages of that host to cover at most", least=0, most=1_000_000)
-    pool: int = knob(
-        100_000, "of the pages that have a shingle, the first so many can be in covering sets", least=2
-    )
+    pool: int = knob(100_000, "of the pages that have a shingle, the first so many can be in covering sets", least=2)
     min_pages: int = knob(10, "fewest pages of a suspect host", least=1)
     min_mean: float = knob(30.0, "least mean popular count of a suspect host", least=0, most=1024)
     max_deviation: float = knob(15.0, "a suspect's popular counts deviate less than this", least=0)

@@ -63,16 +63,14 @@ def groups_of(bucket: Bucket, bits: int) -> tuple[Any, Any, Any]:
 
 def count_popular(
     corpus: Corpus, by_value: Blocks, keepers: PageArray, params: PhraseParams, engine: Engine
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.uint32]:
     """For each page, how many of its shingles are popular."""
     buckets = max(-(-corpus.pages // PAGES_PER_BUCKET), 1)
-    step = partial(
-        emit_popular, bits=bucket_bits(corpus.pages), keepers=keepers, least=params.popular, buckets=buckets
-    )
+    step = partial(emit_popular, bits=bucket_bits(corpus.pages), keepers=keepers, least=params.popular, buckets=buckets)
     with engine.exchange(step, by_value, name="Finding popular shingles", buckets=buckets) as found:
         count = partial(count_bucket, pages=corpus.pages)
         counts = engine.gather(engine.reduce(count, found, name="Counting popular shingles"), COUNTS)
-    return np.asarray(counts["popular"].to_numpy())
+    return np.asarray(counts["popular"].to_numpy(), np.uint32)
 
 
 def emit_popular(bucket: Bucket, *, bits: int, keepers: PageArray, least: int, buckets: int) -> Iterator[Block]:
@@ -97,9 +95,7 @@ def list_popular(
     pages: int, by_value: Blocks, keepers: PageArray, params: PhraseParams, engine: Engine
 ) -> tuple[pa.Table, pa.Table]:
     """The most popular shingles (COUNTED), and how many shingles have each number of pages, as two tables."""
-    step = partial(
-        rank_bucket, bits=bucket_bits(pages), keepers=keepers, least=params.popular, listed=params.listed
-    )
+    step = partial(rank_bucket, bits=bucket_bits(pages), keepers=keepers, least=params.popular, listed=params.listed)
     found = engine.gather(engine.reduce(step, by_value, name="Counting shingles"), COUNTED)
     is_total = found["value"].is_null()
     totals = found.filter(is_total).group_by("pages").aggregate([("page", "sum")]).sort_by("pages")

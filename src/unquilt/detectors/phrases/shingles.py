@@ -86,9 +86,7 @@ class Rabin:
 
     def sample(self, texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
         words, offsets = rabin_words_column(*text_buffers(texts.fill_null("")), self.words)
-        found: Hashes = rabin_shingles(
-            words, offsets, self.k, self.tables, self.prefix, self.samplers, self.constants
-        )
+        found: Hashes = rabin_shingles(words, offsets, self.k, self.tables, self.prefix, self.samplers, self.constants)
         return found
 
     def phrase_of(self, position: int, value: int) -> int:
