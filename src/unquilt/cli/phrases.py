@@ -27,8 +27,8 @@ def command(corpus: str, top: int, figures: str | None, as_json: bool, quiet: bo
     """Find near-duplicates, popular phrases, and the pages and hosts that are made of them.
 
     A page is read as a circle of words; SHINGLES of its phrases are sampled. Pages that agree in AGREE of their RUNS
-    of shingles are near-duplicates, and so are pages that share one. A shingle that POPULAR pages have is popular, and a
-    host whose pages all have many of them is a suspect (Fetterly, Manasse and Najork 2005; all defaults are theirs).
+    of shingles are near-duplicates, and so are pages that share one. A shingle of POPULAR pages is popular, and a host
+    whose pages all have many of them is a suspect (Fetterly, Manasse and Najork 2005; all defaults are theirs).
 
     The tables are in CORPUS/results/phrases: classes, popular, popularity, pages, covers and hosts.
     """

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from unquilt.kernels.space import borrowed, inlined
+from unquilt.kernels.space import inlined
 from unquilt.kernels.words import mix
 
 Hashes = npt.NDArray[np.uint64]
@@ -86,14 +86,6 @@ def _ones(word: np.uint64) -> int:
     return int((word * ONES) >> U56)
 
 
-@inlined
-def _ones_of_both(a: Hashes, b: Hashes) -> int:
-    count = 0
-    for w in range(len(b)):
-        count += _ones(a[w] & b[w])
-    return count
-
-
 @njit(cache=True, nogil=True)
 def _candidates(page: int, mine: Offsets, begins: Offsets, pages: Pages, place: Offsets) -> tuple[Pages, Hashes]:
     """The pages that share a list with a page, in no order, and which of its lists each is in, as bits.
@@ -143,9 +135,8 @@ def cover_shingles(
     mine. Again and again the page that adds most; of equals the one that shares most shingles, popular or not, then
     the least page. A page that is not foreign is taken only when no foreign page adds anything.
     """
-    found, owned_masks = _candidates(page, mine, begins, pages, place)
-    owned_needed = np.zeros(owned_masks.shape[1], np.uint64)
-    masks, needed = borrowed(owned_masks), borrowed(owned_needed)
+    found, masks = _candidates(page, mine, begins, pages, place)
+    needed = np.zeros(masks.shape[1], np.uint64)
     left = 0
     for j in range(len(mine)):
         if is_popular[j]:
@@ -154,7 +145,11 @@ def cover_shingles(
     n = len(found)
     ranks = np.empty(n, np.int64)  # foreign first, then by what it adds, then by what it shares: one number
     for c in range(n):
-        ranks[c] = _ones_of_both(masks[c], needed) << SHARED_BITS | _ones_of_both(masks[c], masks[c])
+        adds = shared = 0
+        for w in range(len(needed)):
+            adds += _ones(masks[c, w] & needed[w])
+            shared += _ones(masks[c, w])
+        ranks[c] = adds << SHARED_BITS | shared
         if ranks[c] >> SHARED_BITS and _is_foreign(page, found[c], domains, addresses, own):
             ranks[c] |= FOREIGN
     taken, added = np.empty(left, np.uint32), np.empty(left, np.int64)
@@ -166,7 +161,9 @@ def cover_shingles(
             # What a page adds only falls, so an old rank is enough to pass it over.
             if ranks[c] < rank or (best >= 0 and ranks[c] == rank and found[c] > found[best]):
                 continue
-            adds = _ones_of_both(masks[c], needed)
+            adds = 0
+            for w in range(len(needed)):
+                adds += _ones(masks[c, w] & needed[w])
             ranks[c] = (ranks[c] & (FOREIGN | SHARED)) | adds << SHARED_BITS if adds else 0
             if ranks[c] > rank or (best >= 0 and ranks[c] == rank and found[c] < found[best]):
                 best, rank = c, int(ranks[c])

@@ -14,7 +14,7 @@ import pyarrow as pa
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.phrases.params import ClassParams
 from unquilt.detectors.sites import text_buffers
-from unquilt.engines import Block, Blocks, Engine
+from unquilt.engines import Block, Blocks, Bucket, Engine
 from unquilt.errors import BadInput
 from unquilt.kernels.minhash import (
     NONE,
@@ -91,7 +91,7 @@ class Rabin:
 
     def phrase_of(self, position: int, value: int) -> int:
         low = np.uint64(self.polynomials[_FIRST_SAMPLER + position] & LOW_BITS)
-        back = power(np.uint64(2), np.uint64(ORDER - 64), low)
+        back = np.uint64(power(np.uint64(2), np.uint64(ORDER - 64), low))
         return int(multiply(np.uint64(value) ^ self.constants[position], back, low))
 
 
@@ -141,11 +141,11 @@ def emit_shingles(file: PartFile, *, params: ClassParams, buckets: int) -> Itera
         first += len(table)
 
 
-def pages_of(bucket: object, shingles: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+def pages_of(bucket: Bucket, shingles: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
     """The pages of a bucket that have words, and their shingles: uint32[n], uint64[n, shingles]."""
-    columns = bucket.columns  # type: ignore[attr-defined]
+    columns = bucket.columns
     found = columns[0].reshape(-1, shingles) if columns else np.empty((0, shingles), np.uint64)
-    first = bucket.number * PAGES_PER_BUCKET  # type: ignore[attr-defined]
+    first = bucket.number * PAGES_PER_BUCKET
     numbers = np.arange(first, first + len(found), dtype=np.uint32)
     has_words = ~np.all(found == NONE, axis=1)
     if has_words.all():

@@ -150,7 +150,10 @@ def covers_chart(discs: pa.Table, sampling: str) -> Any:
     )
     inner = base.mark_circle(color=BLUE, opacity=1).encode(size=alt.Size("inner:Q", scale=area, legend=None))
     pages = sum(discs["pages"].to_pylist())
-    about = f"{pages:,} pages, {_SAMPLINGS[sampling]}; the largest disc is {most:,}, its inner part the foreign share"
+    about = [
+        f"{pages:,} pages, {_SAMPLINGS[sampling]}; at most {most:,} a disc",
+        "Blue: the share that pages of other sites cover",
+    ]
     return dressed(alt.layer(outer, inner).properties(**_SIZE), "Covering sets", about)
 
 
