@@ -108,7 +108,7 @@ def cover_of(
     left = {shingle for shingle in mine if shingle in popular}
     home = sites[page]
     addresses = {site.ip or site.domain for site in sites if site.host == home.host}
-    cover = []
+    cover: list[tuple[int, int, bool]] = []
     while left:
         best = None
         for other, vector in enumerate(vectors):
