@@ -40,6 +40,7 @@ from unquilt.errors import BadInput, BadParameter
 from unquilt.ingest.run import ingest_crawl
 from unquilt.kernels.minhash import NONE, unmix
 from unquilt.kernels.near import verified_roots
+from unquilt.kernels.popular import cover_shingles
 from unquilt.kernels.words import mix
 from unquilt.report.figures.phrases import cover_discs, fitted_slope, write_phrases
 from unquilt.result import Result
@@ -265,6 +266,27 @@ def test_covers_are_those_of_slow_greed(sample: Corpus, found: Result) -> None:
         assert sum(adds for _, adds, _ in expected) == row["popular"]
         sizes.add(len(expected))
     assert len(sizes) > 2
+
+
+@given(st.data())
+@settings(max_examples=80)
+def test_small_covers_are_those_of_slow_greed(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 9))
+    rows = data.draw(st.lists(st.tuples(*[st.integers(0, 2)] * 6), min_size=n, max_size=n))
+    places = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=n, max_size=n))
+    sites = [Site(f"h{a}", f"d{a // 2}", f"i{b}") for a, b in places]
+    least = data.draw(st.integers(2, 4))
+    page = data.draw(st.integers(0, n - 1))
+    lists = [[other for other in range(n) if rows[other][i] == rows[page][i]] for i in range(6)]
+    shared = [some for some in lists if len(some) > 1]
+    found = cover_shingles(
+        page, np.arange(len(shared)), np.array([len(some) >= least for some in shared], bool),
+        np.cumsum([0, *map(len, shared)]), np.array([other for some in shared for other in some], np.uint32),
+        np.array([a // 2 for a, _ in places], np.uint32), np.array([b for _, b in places], np.uint32),
+        np.array([b for a, b in places if a == places[page][0]], np.uint32), np.full(n, -1, np.int64),
+    )  # fmt: skip
+    expected = cover_of(page, rows, [True] * n, sites, popular_shingles(rows, [True] * n, least))
+    assert list(zip(*(column.tolist() for column in found), strict=True)) == expected
 
 
 def test_samplings_draw_what_they_should(found: Result) -> None:

@@ -163,7 +163,14 @@ def name_phrases(corpus: Corpus, ranked: pa.Table, params: PhraseParams, engine:
         for row, text, url in found:
             texts[row], urls[row] = text, url
     return pa.table(
-        [pa.array(texts), ranked["position"], ranked["value"], ranked["pages"], pa.array(urls)], schema=POPULAR
+        [
+            pa.array(texts, pa.string()),
+            ranked["position"],
+            ranked["value"],
+            ranked["pages"],
+            pa.array(urls, pa.string()),
+        ],
+        schema=POPULAR,
     )
 
 
