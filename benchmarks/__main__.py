@@ -12,8 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, quilts, spark, styles, synth
-
+from benchmarks import exchange, ingest, kernels, phrases, quilts, spark, styles, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -23,6 +22,7 @@ BENCHMARKS = {
     "ingest": ingest.figures,
     "kernels": kernels.figures,
     "exchange": exchange.figures,
+    "phrases": phrases.figures,
     "quilts": quilts.figures,
     "spark": spark.figures,
     "styles": styles.figures,

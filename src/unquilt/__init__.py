@@ -9,6 +9,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
+    from unquilt.detectors.phrases.find import find_duplicates, find_phrases, write_duplicates
+    from unquilt.detectors.phrases.params import ClassParams, PhraseParams
     from unquilt.detectors.quilts.find import find_quilts
     from unquilt.detectors.quilts.params import QuiltParams
     from unquilt.detectors.quilts.sweep import sweep_quilts
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
     from unquilt.ingest.run import Ingested, ingest_crawl
+    from unquilt.report.figures.phrases import write_phrases
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
     from unquilt.synth import SynthParams, SynthSummary, write_synth
 
 _HOMES = {
+    "ClassParams": "detectors.phrases.params",
     "Corpus": "corpus",
     "Info": "info",
     "IngestParams": "ingest.params",
@@ -32,6 +36,7 @@ _HOMES = {
     "LikeParams": "detectors.styles.params",
     "LocalEngine": "engines.local",
     "Part": "corpus",
+    "PhraseParams": "detectors.phrases.params",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
     "Story": "detectors.why",
@@ -43,22 +48,27 @@ _HOMES = {
     "compare_exactly": "detectors.styles.exact",
     "describe": "info",
     "explain_page": "detectors.why",
+    "find_duplicates": "detectors.phrases.find",
     "find_like": "detectors.styles.like",
+    "find_phrases": "detectors.phrases.find",
     "find_quilts": "detectors.quilts.find",
     "find_styles": "detectors.styles.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "sweep_quilts": "detectors.quilts.sweep",
+    "write_duplicates": "detectors.phrases.find",
+    "write_phrases": "report.figures.phrases",
     "write_report": "report.page",
     "write_sweep": "report.figures.sweep",
     "write_synth": "synth",
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LikeParams", "LocalEngine", "Part", "QuiltParams", "Result",
-    "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly",
-    "describe", "explain_page", "find_like", "find_quilts", "find_styles", "ingest_crawl", "load_result",
-    "sweep_quilts", "write_report", "write_sweep", "write_synth",
+    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "LikeParams", "LocalEngine", "Part",
+    "PhraseParams", "QuiltParams", "Result", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary",
+    "UnquiltError", "compare_exactly", "describe", "explain_page", "find_duplicates", "find_like", "find_phrases",
+    "find_quilts", "find_styles", "ingest_crawl", "load_result", "sweep_quilts", "write_duplicates",
+    "write_phrases", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

@@ -181,3 +181,80 @@ STYLE_PAIRS = _table(
         ("parts", pa.int64(), "distinct parts of the shorter page"),
     ]
 )
+
+CLASSES = _table(
+    [
+        ("class", pa.int64(), "number of the near-duplicate class; only classes of two pages and more are listed"),
+        ("url", pa.string(), "a page of the class"),
+        ("representative", pa.bool_(), "whether it stands for the class: the earliest page, then the least URL"),
+        ("resemblance", pa.float64(), "Jaccard of its phrases and the representative's, exactly"),
+        ("cohesion", pa.float64(), "mean resemblance of the other pages of the class to the representative"),
+        ("weakest", pa.float64(), "the least of them; low where pages are only joined through others"),
+        ("pages", pa.int64(), "pages of the class"),
+        ("cross_site", pa.bool_(), "whether the class has pages of more than one domain"),
+    ]
+)
+
+POPULAR = _table(
+    [
+        ("phrase", pa.string(), "the words, as the page in `url` writes them"),
+        ("position", pa.int32(), "which of the sampling functions chose it, from 0"),
+        ("value", pa.uint64(), "the shingle"),
+        ("pages", pa.int64(), "pages that have it as this shingle, one of each near-duplicate class"),
+        ("url", pa.string(), "the first of them"),
+    ]
+)
+
+POPULARITY = _table(
+    [
+        ("pages", pa.int64(), "a number of pages"),
+        ("shingles", pa.int64(), "popular shingles that so many pages have"),
+    ]
+)
+
+PHRASE_PAGES = _table(
+    [
+        ("url", pa.string(), "the page"),
+        ("host", pa.string(), "its host"),
+        ("popular", pa.int32(), "how many of its shingles are popular"),
+        ("originality", pa.float64(), "1 - popular / shingles; null if the page has no words"),
+        ("representative", pa.bool_(), "whether it stands for its near-duplicate class, or is alone"),
+    ]
+)
+
+PHRASE_HOSTS = _table(
+    [
+        ("host", pa.string(), "the host"),
+        ("pages", pa.int64(), "its pages with words, one of each near-duplicate class"),
+        ("mean", pa.float64(), "mean popular count of those pages"),
+        ("deviation", pa.float64(), "standard deviation of the popular count"),
+        ("originality", pa.float64(), "mean originality of those pages"),
+        ("suspect", pa.bool_(), "many pages, all of them full of popular phrases"),
+    ]
+)
+
+COVERS = _table(
+    [
+        ("url", pa.string(), "the page"),
+        ("host", pa.string(), "its host"),
+        ("popular", pa.int32(), "its popular shingles"),
+        ("samplings", pa.list_(pa.string()), "why it was drawn: stratified, uniform, host"),
+        ("size", pa.int32(), "pages in the covering set"),
+        ("foreign_contribution", pa.int32(), "popular shingles that pages of other sites cover"),
+        (
+            "sources",
+            pa.list_(pa.struct([("url", pa.string()), ("shingles", pa.int32()), ("foreign", pa.bool_())])),
+            "the covering set in the order of greed: what each page adds, and whether it is of another domain and "
+            "of no address that served the page's host",
+        ),
+    ]
+)
+
+DEDUP = _table(
+    [
+        ("url", pa.string(), "the page"),
+        ("keep", pa.bool_(), "whether to keep it"),
+        ("kept", pa.string(), "the page that is kept in its place; its own URL if it is kept itself"),
+        ("resemblance", pa.float64(), "Jaccard of the phrases of the two, exactly; 1 for a page that is kept"),
+    ]
+)

@@ -16,6 +16,8 @@ from unquilt.errors import Cancelled, StepFailed, UnquiltError
 COMMANDS = {
     "run": "the main job: read a crawl, find what is copied, write a report",
     "ingest": "read a crawl into a corpus",
+    "phrases": "find near-duplicates, popular phrases, and hosts made of them",
+    "dedup": "list which pages to keep and which to drop as near-duplicates",
     "quilts": "find pages stitched together from others, and where each patch came from",
     "styles": "find pages made by the same template, or made like a given page",
     "why": "what in a page is copied, from where, and the likely cause",

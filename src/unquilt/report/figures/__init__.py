@@ -31,7 +31,7 @@ _PNG_SCALE = 2.0
 _FONT = "sans-serif"
 
 
-def dressed(chart: Any, title: str, subtitle: str = "") -> Any:
+def dressed(chart: Any, title: str, subtitle: str | list[str] = "") -> Any:
     """A chart, whole, in the look all figures share."""
     import altair as alt
 
