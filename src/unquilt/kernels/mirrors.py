@@ -12,6 +12,7 @@ Codes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
 U1 = np.uint64(1)
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -112,3 +113,49 @@ def sort_sets(grams: Hashes, offsets: Ints) -> Hashes:
         begin, end = offsets[page], offsets[page + 1]
         out[begin:end] = np.sort(grams[begin:end])
     return out
+
+
+@njit(cache=True, nogil=True)
+def hash_letters(data: npt.NDArray[np.uint8], offsets: Ints) -> Hashes:
+    """uint64[n], a hash of each text without its white space: text i is data[offsets[i]:offsets[i + 1]]."""
+    hashes = np.empty(len(offsets) - 1, np.uint64)
+    for i in range(len(hashes)):
+        h, word, filled = U1, np.uint64(0), np.uint64(0)
+        for j in range(offsets[i], offsets[i + 1]):
+            if data[j] > 32:
+                word = (word << np.uint64(8)) | np.uint64(data[j])
+                filled += U1
+                if filled & np.uint64(7) == np.uint64(0):
+                    h = mix(h ^ word) * STEP
+                    word = np.uint64(0)
+        hashes[i] = mix(mix(h ^ word) ^ filled)
+    return hashes
+
+
+@njit(cache=True, nogil=True)
+def page_keys(hosts: Hashes, paths: Hashes) -> Hashes:
+    """uint64[n], a key for the page of each host and path, from their hashes."""
+    keys = np.empty(len(hosts), np.uint64)
+    for i in range(len(hosts)):
+        keys[i] = mix(mix(hosts[i] + STEP) ^ paths[i])
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def whole_text_grams(grams: Hashes, offsets: Ints, words: Hashes, word_offsets: Ints) -> tuple[Hashes, Ints]:
+    """The grams of each page, and one gram of all its words for a page with fewer words than a gram has."""
+    out = np.empty(len(grams) + len(offsets) - 1, np.uint64)
+    out_offsets = np.zeros(len(offsets), np.int64)
+    at = 0
+    for page in range(len(offsets) - 1):
+        for i in range(offsets[page], offsets[page + 1]):
+            out[at] = grams[i]
+            at += 1
+        if offsets[page] == offsets[page + 1] and word_offsets[page] < word_offsets[page + 1]:
+            h = STEP
+            for i in range(word_offsets[page], word_offsets[page + 1]):
+                h = mix(h ^ words[i])
+            out[at] = h
+            at += 1
+        out_offsets[page + 1] = at
+    return out[:at], out_offsets
