@@ -6,6 +6,7 @@ hosts of a pair have there: 19 comparisons give a level from 1, the same bytes, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -18,6 +19,7 @@ from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.mirrors.archive import judge_archive
 from unquilt.detectors.mirrors.candidates import (
     HOSTS,
+    PAIRS,
     describe_hosts,
     host_keys,
     match_hosts,
@@ -31,6 +33,7 @@ from unquilt.detectors.mirrors.trees import find_trees
 from unquilt.detectors.sites import PageArray, PageArrays, page_arrays
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
+from unquilt.errors import BadParameter
 from unquilt.ingest.sites import domain_of
 from unquilt.result import Result
 from unquilt.schema import MIRROR_CANDIDATES, MIRROR_PAIRS, MIRROR_TREES
@@ -43,14 +46,18 @@ def find_mirrors(
     params: MirrorParams = MirrorParams(),
     *,
     probe: ProbeParams = ProbeParams(),
+    named: Sequence[tuple[str, str]] = (),
     engine: Engine | None = None,
 ) -> Result:
-    """Pairs of hosts whose URLs look alike, and to what degree one mirrors the other."""
+    """Pairs of hosts whose URLs look alike, and to what degree one mirrors the other.
+
+    With ``named``, these pairs of hosts are tested, whatever their URLs share.
+    """
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
         arrays = stack.enter_context(page_arrays(corpus))
-        ranked, hosts, counts = find_candidates(corpus, params, engine, arrays)
+        ranked, hosts, counts = find_candidates(corpus, params, engine, arrays, named)
         candidates = _candidates(ranked, hosts)
         tested = ranked.slice(0, params.max_pairs if params.pages != "none" else 0)
         has_text = any(part.words for part in corpus.parts)
@@ -75,22 +82,39 @@ def find_mirrors(
 
 
 def find_candidates(
-    corpus: Corpus, params: MirrorParams, engine: Engine, arrays: PageArrays
+    corpus: Corpus, params: MirrorParams, engine: Engine, arrays: PageArrays, named: Sequence[tuple[str, str]] = ()
 ) -> tuple[pa.Table, pa.Table, dict[str, int]]:
     """Stage I: ranked pairs as rows of the hosts, the hosts (``HOSTS``), and what was counted on the way."""
     with sample_hosts(corpus, params, engine) as samples:
         pairs, features = match_hosts(samples, params, engine)
+        if named:
+            pairs = _named_pairs(pairs, named)
         keys = np.unique(np.concatenate([pairs["a"].to_numpy(), pairs["b"].to_numpy()]))
         wanted = arrays.save("hosts", keys.view(np.uint32))
         step = partial(describe_hosts, params=params, wanted=wanted)
         found = list(engine.reduce(step, samples, name="Describing hosts"))
     hosts = engine.gather((table for table, _, _ in found), HOSTS).combine_chunks()
+    if missing := {host for pair in named for host in pair} - set(hosts["host"].to_pylist()):
+        raise BadParameter(
+            f"{min(missing)} has fewer than {params.min_urls} URLs in {corpus.path}, or none.",
+            fix="Check the name, or lower --min-urls.",
+        )
     counts = {
         "hosts considered": sum(count for _, count, _ in found),
         "paths sampled": sum(paths for _, _, paths in found),
         "features of hosts": features,
     }
     return rank_pairs(pairs, hosts, params), hosts, counts
+
+
+def _named_pairs(pairs: pa.Table, named: Sequence[tuple[str, str]]) -> pa.Table:
+    """The pairs that were asked for, with their scores if they are candidates."""
+    ends = [host_keys(pa.array([pair[side] for pair in named], pa.string())) for side in (0, 1)]
+    wanted = sorted({(min(a, b), max(a, b)) for a, b in zip(*(end.tolist() for end in ends), strict=True)})
+    known = {(row["a"], row["b"]): row for row in pairs.to_pylist()}
+    nothing = {"score": 0.0, "features": 0, "paths": 0}
+    rows = [known.get((a, b), {"a": a, "b": b} | nothing) for a, b in wanted if a != b]
+    return pa.Table.from_pylist(rows, schema=PAIRS)
 
 
 def _judge(
@@ -103,7 +127,7 @@ def _judge(
     if params.pages == "live":
         from unquilt.detectors.mirrors.live import judge_live  # a network client, which the crawl does not need
 
-        return judge_live(corpus, tests, hosts, params, probe)
+        return judge_live(corpus, tests, hosts, params, probe, getattr(engine, "progress", None))
     return judge_archive(corpus, tests, hosts, params, engine, arrays)
 
 
