@@ -9,6 +9,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
+    from unquilt.detectors.mirrors.explain import PairStory, explain_mirrors
+    from unquilt.detectors.mirrors.find import find_mirrors
+    from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
     from unquilt.detectors.quilts.find import find_quilts
     from unquilt.detectors.quilts.params import QuiltParams
     from unquilt.detectors.quilts.sweep import sweep_quilts
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
     from unquilt.ingest.run import Ingested, ingest_crawl
+    from unquilt.report.figures.mirrors import write_mirrors
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
@@ -30,7 +34,10 @@ _HOMES = {
     "IngestParams": "ingest.params",
     "Ingested": "ingest.run",
     "LocalEngine": "engines.local",
+    "MirrorParams": "detectors.mirrors.params",
+    "PairStory": "detectors.mirrors.explain",
     "Part": "corpus",
+    "ProbeParams": "detectors.mirrors.params",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
     "Story": "detectors.why",
@@ -39,20 +46,24 @@ _HOMES = {
     "SynthSummary": "synth",
     "UnquiltError": "errors",
     "describe": "info",
+    "explain_mirrors": "detectors.mirrors.explain",
     "explain_page": "detectors.why",
+    "find_mirrors": "detectors.mirrors.find",
     "find_quilts": "detectors.quilts.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "sweep_quilts": "detectors.quilts.sweep",
+    "write_mirrors": "report.figures.mirrors",
     "write_report": "report.page",
     "write_sweep": "report.figures.sweep",
     "write_synth": "synth",
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
-    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
-    "ingest_crawl", "load_result", "sweep_quilts", "write_report", "write_sweep", "write_synth",
+    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "MirrorParams", "PairStory", "Part", "ProbeParams",
+    "QuiltParams", "Result", "Story", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe",
+    "explain_mirrors", "explain_page", "find_mirrors", "find_quilts", "ingest_crawl", "load_result", "sweep_quilts",
+    "write_mirrors", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "the main job: read a crawl, find what is copied, write a report",
     "ingest": "read a crawl into a corpus",
     "quilts": "find pages stitched together from others, and where each patch came from",
+    "mirrors": "find hosts that replicate hosts, and to what degree",
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",

@@ -147,14 +147,14 @@ def shortest_of_each(owners: Ints, data: Bytes, begins: Ints, ends: Ints, n_owne
 
 
 @njit(cache=True, nogil=True)
-def _compare(data: Bytes, offsets: Ints, a: int, b: int) -> int:
+def _compare(data: Bytes, offsets: Ints, a: int, b: int) -> np.int64:
     """Less than, equal to or greater than 0 as string a comes before b, is equal to it, or comes after it."""
     i, j = offsets[a], offsets[b]
     length = min(offsets[a + 1] - i, offsets[b + 1] - j)
     for k in range(length):
         if data[i + k] != data[j + k]:
-            return int(data[i + k]) - int(data[j + k])
-    return int((offsets[a + 1] - i) - (offsets[b + 1] - j))
+            return 1 if data[i + k] > data[j + k] else -1
+    return (offsets[a + 1] - i) - (offsets[b + 1] - j)
 
 
 @njit(cache=True, nogil=True)
