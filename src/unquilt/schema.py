@@ -158,8 +158,8 @@ MIRROR_PAIRS = _table(
                     ]
                 )
             ),
-            "each comparison: the path, the host it is known on, SF TF FM FS HS TS NS or unknown, and the resemblance of "
-            "the two pages; null if they were not both there",
+            "each comparison: the path, the host it is known on, SF TF FM FS HS TS NS or unknown, and the resemblance "
+            "of the two pages; null if they were not both there",
         ),
     ]
 )

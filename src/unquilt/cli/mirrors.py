@@ -14,19 +14,20 @@ from unquilt.cli.show import show_json, show_table
 from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
 
 if TYPE_CHECKING:
-    from unquilt.corpus import Corpus
     from unquilt.detectors.mirrors.explain import PairStory
     from unquilt.result import Result
 
 _OUTCOMES = ("FM", "FS", "HS", "TS", "NS", "TF", "SF", "unknown")
-_HOSTS = {"nargs": 2, "metavar": "A B"}
+_HOSTS: dict[str, Any] = {"nargs": 2, "metavar": "A B"}
 
 
 @click.command("mirrors")
 @click.argument("corpus", metavar="CORPUS")
 @click.option("--explain", **_HOSTS, help="Show the features that these two hosts share, with their weights.")
-@click.option("--pair", **_HOSTS, multiple=True, help="Test these two hosts, whatever their URLs share. May be repeated.")
-@click.option("--export", metavar="FILE", help="Write which host stands for which, for a crawler or a proxy: host, canonical host, level.")  # fmt: skip
+@click.option(
+    "--pair", **_HOSTS, multiple=True, help="Test these two hosts, whatever their URLs share. May be repeated."
+)
+@click.option("--export", metavar="FILE", help="Write host, canonical host and level, for a crawler or a proxy.")
 @click.option("--plots/--no-plots", default=False, help="Draw the ranking evaluation and the groups.")
 @click.option("--top", type=click.IntRange(1), default=20, help="Pairs, or features of a pair, to list.  [default: 20]")
 @options_of(MirrorParams)

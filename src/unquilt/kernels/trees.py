@@ -23,7 +23,9 @@ def _common_end(data: npt.NDArray[np.uint8], offsets: Ints, a: int, b: int) -> i
 
 
 @njit(cache=True, nogil=True)
-def _has_path(hosts: Ints, data: npt.NDArray[np.uint8], offsets: Ints, begin: int, end: int, host: int, path: int) -> bool:
+def _has_path(
+    hosts: Ints, data: npt.NDArray[np.uint8], offsets: Ints, begin: int, end: int, host: int, path: int
+) -> bool:
     """Whether one of the pages begin..end - 1 is of this host and has the path of page ``path``."""
     length = offsets[path + 1] - offsets[path]
     for i in range(begin, end):
@@ -42,7 +44,7 @@ def _has_path(hosts: Ints, data: npt.NDArray[np.uint8], offsets: Ints, begin: in
 def common_trees(
     begins: Ints, hosts: Ints, data: npt.NDArray[np.uint8], offsets: Ints, most: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Pairs of pages of one text on two hosts whose paths differ but end alike: rows, rows, and the common end's length.
+    """Pairs of pages of one text on two hosts whose paths differ but end alike: two rows, and the common length.
 
     begins: where the runs of pages of one text begin, and n; runs of 2 to ``most`` pages count. hosts: int64[n]. Path
     i is data[offsets[i]:offsets[i + 1]]. A bare slash is no end, as every folder has one. A text that stands at one of

@@ -1,5 +1,7 @@
 """Paths of URLs: their hashes, a sample of each host's that two mirrors share, and its positional bigrams."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -39,7 +41,7 @@ def _path_span(data: Bytes, begin: int, end: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _hash_path(data: Bytes, begin: int, end: int) -> np.uint64:
+def _hash_path(data: Bytes, begin: int, end: int) -> Any:
     """A hash of the path in data[begin:end], which may want its first slash; tabs and line ends do not count."""
     h = STEP
     word, filled = np.uint64(SLASH), np.uint64(1)
@@ -47,7 +49,7 @@ def _hash_path(data: Bytes, begin: int, end: int) -> np.uint64:
     while i < end:
         byte = data[i]
         i += 1
-        if byte == TAB or byte == LINE_FEED or byte == RETURN:
+        if byte in (TAB, LINE_FEED, RETURN):
             continue
         word = (word << EIGHT) | np.uint64(byte)
         filled += U1
@@ -147,7 +149,7 @@ def shortest_of_each(owners: Ints, data: Bytes, begins: Ints, ends: Ints, n_owne
 
 
 @njit(cache=True, nogil=True)
-def _compare(data: Bytes, offsets: Ints, a: int, b: int) -> np.int64:
+def _compare(data: Bytes, offsets: Ints, a: int, b: int) -> Any:
     """Less than, equal to or greater than 0 as string a comes before b, is equal to it, or comes after it."""
     i, j = offsets[a], offsets[b]
     length = min(offsets[a + 1] - i, offsets[b + 1] - j)
@@ -265,7 +267,7 @@ def _is_among(term: np.uint64, some: Hashes) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def bigram_key(one: np.uint64, two: np.uint64, depth: int) -> np.uint64:
+def bigram_key(one: np.uint64, two: np.uint64, depth: int) -> Any:
     """The key of a positional bigram; depth -1 is that of a host name. The last bit tells a host's from a path's."""
     key = mix(mix(one * BIGRAM + two) ^ np.uint64(depth + 2))
     return (key | U1) if depth < 0 else key & ~U1
@@ -305,8 +307,8 @@ def host_features(
 ) -> tuple[Hashes, Ints]:  # fmt: skip
     """The distinct features of each host, ascending, and int64[hosts + 1], where each host's begin.
 
-    Host h is called names[name_offsets[h]:name_offsets[h + 1]]; its sampled paths are begins[h]..begins[h + 1] - 1, path i
-    being data[offsets[i]:offsets[i + 1]]. A path with a generator term gives no features; a path feature counts if
+    Host h is called names[name_offsets[h]:name_offsets[h + 1]]; its sampled paths are begins[h]..begins[h + 1] - 1, path
+    i being data[offsets[i]:offsets[i + 1]]. A path with a generator term gives no features; a path feature counts if
     at least ``least`` paths of the host have it.
     """
     hosts = len(begins) - 1

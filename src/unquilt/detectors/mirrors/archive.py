@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.mirrors.candidates import Ints, Keys, host_keys, wide
-from unquilt.detectors.mirrors.levels import FAILED, FINE, PAGE, SERVER_FAILED, Outcomes, Tests, judge_tests
+from unquilt.detectors.mirrors.levels import FAILED, FINE, PAGE, SERVER_FAILED, Comparisons, Outcomes, judge_tests
 from unquilt.detectors.mirrors.params import MirrorParams
 from unquilt.detectors.sites import PageArray, PageArrays
 from unquilt.detectors.streams import bucket_table, table_block
@@ -50,7 +50,7 @@ class Wanted:
 
 
 def judge_archive(
-    corpus: Corpus, tests: Tests, hosts: pa.Table, params: MirrorParams, engine: Engine, arrays: PageArrays
+    corpus: Corpus, tests: Comparisons, hosts: pa.Table, params: MirrorParams, engine: Engine, arrays: PageArrays
 ) -> Outcomes:
     """How the tests end by what the crawl holds."""
     order, cuts = _plan(corpus, tests, len(hosts))
@@ -81,7 +81,7 @@ def judge_archive(
     return Outcomes(*(column[back] for column in columns))
 
 
-def _plan(corpus: Corpus, tests: Tests, hosts: int) -> tuple[Ints, Ints]:
+def _plan(corpus: Corpus, tests: Comparisons, hosts: int) -> tuple[Ints, Ints]:
     """Tests in the order of their buckets, and where each bucket's begin; pairs of connected hosts stay together."""
     words = sum(part.words for part in corpus.parts)
     page_bytes = _BYTES_PER_WORD * words / max(corpus.rows, 1)
@@ -115,7 +115,7 @@ def keys_of(urls: pa.ChunkedArray, hosts: pa.Array) -> Keys:
 
 def judge_bucket(
     bucket: Bucket, *, cuts: Ints, sources: PageArray, targets: PageArray, failed: pa.Table, params: MirrorParams
-) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+) -> tuple[np.ndarray, ...]:
     """The outcomes of the tests of a bucket, as columns."""
     mine = slice(cuts[bucket.number], cuts[bucket.number + 1])
     pages = pa.concat_tables([bucket_table(bucket, PAGE), failed])

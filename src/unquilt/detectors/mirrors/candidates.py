@@ -270,5 +270,11 @@ def rank_pairs(pairs: pa.Table, hosts: pa.Table, params: MirrorParams) -> pa.Tab
     urls = np.log(hosts["urls"].to_numpy())
     scores = pairs["score"].to_numpy() / (1 + params.size_factor * (urls[a] + urls[b]))
     order = np.lexsort((names[b], names[a], -scores))
-    columns = {"a": a, "b": b, "score": scores, "features": pairs["features"].to_numpy(), "paths": pairs["paths"].to_numpy()}
+    columns = {
+        "a": a,
+        "b": b,
+        "score": scores,
+        "features": pairs["features"].to_numpy(),
+        "paths": pairs["paths"].to_numpy(),
+    }
     return pa.table({name: column[order] for name, column in columns.items()})

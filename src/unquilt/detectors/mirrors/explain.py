@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from contextlib import ExitStack
@@ -66,7 +67,10 @@ def explain_mirrors(
             engine = stack.enter_context(LocalEngine())
         samples = stack.enter_context(sample_hosts(corpus, params, engine))
         step = partial(hosts_named, names=(host_a, host_b), params=params)
-        found = {row["host"]: row for row in engine.gather(engine.reduce(step, samples, name="Finding hosts"), SAMPLES).to_pylist()}
+        found = {
+            row["host"]: row
+            for row in engine.gather(engine.reduce(step, samples, name="Finding hosts"), SAMPLES).to_pylist()
+        }
         for host in (host_a, host_b):
             if host not in found:
                 raise BadParameter(
@@ -77,7 +81,9 @@ def explain_mirrors(
         shared = sorted(mine & theirs, key=lambda feature: (feature[2], feature[0], feature[1]))
         keys = np.array([_key(*feature) for feature in shared], np.uint64)
         blocks = stack.enter_context(share_features(samples, params, engine))
-        counts = sum(engine.reduce(partial(count_hosts, wanted=keys), blocks, name="Counting hosts"), np.zeros(len(keys)))
+        counts = sum(
+            engine.reduce(partial(count_hosts, wanted=keys), blocks, name="Counting hosts"), np.zeros(len(keys))
+        )
     urls_a, urls_b = found[host_a]["urls"], found[host_b]["urls"]
     features = [_weighed(*feature, int(hosts), params) for feature, hosts in zip(shared, counts, strict=True)]
     features.sort(key=lambda one: (-one.weight, one.depth is not None, one.depth or 0, one.first, one.second))
@@ -124,11 +130,9 @@ def features_as_words(host: str, paths: list[str], params: MirrorParams) -> set[
 
     def bigrams(text: str) -> list[tuple[str, str, int]]:
         terms = [term for term in terms_of(text) if term not in stops]
-        return [(a, b, depth) for depth, (a, b) in enumerate(zip(terms, terms[1:], strict=False))]
+        return [(a, b, depth) for depth, (a, b) in enumerate(itertools.pairwise(terms))]
 
-    counts = Counter(
-        feature for path in paths if not generators & set(terms_of(path)) for feature in bigrams(path)
-    )
+    counts = Counter(feature for path in paths if not generators & set(terms_of(path)) for feature in bigrams(path))
     of_host = {(a, b, -1) for a, b, _ in bigrams(host)}
     return of_host | {feature for feature, count in counts.items() if count >= params.min_count}
 

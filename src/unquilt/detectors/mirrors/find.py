@@ -26,7 +26,7 @@ from unquilt.detectors.mirrors.candidates import (
     rank_pairs,
     sample_hosts,
 )
-from unquilt.detectors.mirrors.levels import Outcomes, Tests, decide_levels, make_tests, test_lists
+from unquilt.detectors.mirrors.levels import Comparisons, Outcomes, comparison_lists, decide_levels, make_tests
 from unquilt.detectors.mirrors.outcome import domain_table, find_misspellings, group_hosts, ranking_table, summary_table
 from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
 from unquilt.detectors.mirrors.trees import find_trees
@@ -118,7 +118,7 @@ def _named_pairs(pairs: pa.Table, named: Sequence[tuple[str, str]]) -> pa.Table:
 
 
 def _judge(
-    corpus: Corpus, tests: Tests, hosts: pa.Table, params: MirrorParams, probe: ProbeParams, engine: Engine,
+    corpus: Corpus, tests: Comparisons, hosts: pa.Table, params: MirrorParams, probe: ProbeParams, engine: Engine,
     arrays: PageArrays,
 ) -> Outcomes:  # fmt: skip
     if not len(tests.pairs):
@@ -144,7 +144,12 @@ def _candidates(ranked: pa.Table, hosts: pa.Table) -> pa.Table:
 
 
 def _pairs(
-    tested: pa.Table, hosts: pa.Table, tests: Tests, outcomes: Outcomes, params: MirrorParams, shared_ips: pa.Array
+    tested: pa.Table,
+    hosts: pa.Table,
+    tests: Comparisons,
+    outcomes: Outcomes,
+    params: MirrorParams,
+    shared_ips: pa.Array,
 ) -> pa.Table:
     levels, known = decide_levels(tests, outcomes, len(tested), params)
     host_a, host_b = (hosts["host"].take(tested[name]) for name in ("a", "b"))
@@ -152,7 +157,7 @@ def _pairs(
     crossing = [domains[a] != domains[b] for a, b in zip(tested["a"].to_pylist(), tested["b"].to_pylist(), strict=True)]
     columns = [
         host_a, host_b, pa.array(levels, pa.string()), np.arange(1, len(tested) + 1), tested["score"], known,
-        pa.array(crossing, pa.bool_()), shared_ips, test_lists(tests, outcomes, hosts, len(tested)),
+        pa.array(crossing, pa.bool_()), shared_ips, comparison_lists(tests, outcomes, hosts, len(tested)),
     ]  # fmt: skip
     return pa.table(columns, schema=MIRROR_PAIRS).combine_chunks()
 

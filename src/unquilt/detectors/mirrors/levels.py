@@ -33,7 +33,7 @@ PAGE = pa.schema([("key", pa.uint64()), ("state", pa.uint8()), ("sha1", sha1), (
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class Comparisons:
     """The tests of pairs, in the order of the pairs: 19 for each, the root first, then the paths of a and of b."""
 
     pairs: Ints  # the pair of each test
@@ -45,7 +45,7 @@ class Tests:
     path_names: pa.Array
 
 
-def make_tests(a: Ints, b: Ints, hosts: pa.Table) -> Tests:
+def make_tests(a: Ints, b: Ints, hosts: pa.Table) -> Comparisons:
     """The tests of the pairs of hosts a[i], b[i], rows of ``HOSTS``."""
     lists = hosts["paths"].combine_chunks()
     names = lists.flatten()
@@ -66,7 +66,9 @@ def make_tests(a: Ints, b: Ints, hosts: pa.Table) -> Tests:
     pair, source, target, path = pair[order], source[order], target[order], path[order]
     keys = hosts["key"].to_numpy()
     hashes = hash_paths(*wide(names))[path]
-    return Tests(pair, source, target, path, page_keys(keys[source], hashes), page_keys(keys[target], hashes), names)
+    return Comparisons(
+        pair, source, target, path, page_keys(keys[source], hashes), page_keys(keys[target], hashes), names
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _compare(
     letters = hash_letters(data, offsets)
     bytes_equal = pc.equal(pages["sha1"].take(pa.array(left)), pages["sha1"].take(pa.array(right))).fill_null(False)
     codes = np.full(len(left), NS, np.uint8)
-    codes[found > 0] = TS
+    codes[found > params.trace_similarity] = TS
     codes[(found >= params.high_similarity) & (found > 0)] = HS
     codes[letters[left] == letters[right]] = FS
     has_words = np.diff(word_offsets) > 0
@@ -129,7 +131,7 @@ def _compare(
     return codes, found
 
 
-def decide_levels(tests: Tests, outcomes: Outcomes, pairs: int, params: MirrorParams) -> tuple[list[str], Ints]:
+def decide_levels(tests: Comparisons, outcomes: Outcomes, pairs: int, params: MirrorParams) -> tuple[list[str], Ints]:
     """The level of each pair, and how many of its tests told something."""
     counts = np.zeros((len(OUTCOMES), pairs), np.int64)
     np.add.at(counts, (outcomes.codes, tests.pairs), 1)
@@ -149,7 +151,7 @@ def decide_levels(tests: Tests, outcomes: Outcomes, pairs: int, params: MirrorPa
     return levels.tolist(), known
 
 
-def _is_down(tests: Tests, outcomes: Outcomes, pairs: int, state: int) -> npt.NDArray[np.bool_]:
+def _is_down(tests: Comparisons, outcomes: Outcomes, pairs: int, state: int) -> npt.NDArray[np.bool_]:
     """Whether one of a pair's hosts failed in this way whenever it was asked."""
     # Every path but the root has a the source first; of the root a is the source too: sides are told by the host.
     first = np.zeros(pairs, np.int64)
@@ -166,7 +168,7 @@ def _is_down(tests: Tests, outcomes: Outcomes, pairs: int, state: int) -> npt.ND
     return down
 
 
-def test_lists(tests: Tests, outcomes: Outcomes, hosts: pa.Table, pairs: int) -> pa.Array:
+def comparison_lists(tests: Comparisons, outcomes: Outcomes, hosts: pa.Table, pairs: int) -> pa.Array:
     """The tests of each pair as a list, for ``MIRROR_PAIRS``."""
     names = hosts["host"].combine_chunks()
     fields = [

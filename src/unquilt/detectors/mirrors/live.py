@@ -1,7 +1,7 @@
 """Pages of tests from the live web.
 
-Every answer is a line of CORPUS/probes/mirrors.jsonl as soon as it is there. A run that was stopped goes on with what is
-not in it; a person can see in it what a level rests on.
+Every answer is a line of CORPUS/probes/mirrors.jsonl as soon as it is there. A run that was stopped goes on with what
+is not in it; a person can see in it what a level rests on.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from unquilt.detectors.mirrors.levels import (
     HS,
     PAGE,
     SERVER_FAILED,
+    Comparisons,
     Outcomes,
-    Tests,
     judge_tests,
 )
 from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
@@ -47,7 +47,7 @@ _TESTS_AT_ONCE = 2000
 
 
 def judge_live(
-    corpus: Corpus, tests: Tests, hosts: pa.Table, params: MirrorParams, probe: ProbeParams,
+    corpus: Corpus, tests: Comparisons, hosts: pa.Table, params: MirrorParams, probe: ProbeParams,
     progress: Progress | None = None,
 ) -> Outcomes:  # fmt: skip
     """How the tests end by what the hosts answer now."""
@@ -85,7 +85,7 @@ def _made_up(origin: str) -> str:
     return f"/{sha1(origin.encode()).hexdigest()[:20]}.html"
 
 
-def _wanted(tests: Tests, hosts: int) -> list[list[str]]:
+def _wanted(tests: Comparisons, hosts: int) -> list[list[str]]:
     """The paths each host is asked for, in the order of the tests."""
     names = tests.path_names.to_pylist()
     wanted: list[dict[str, None]] = [{} for _ in range(hosts)]
@@ -181,7 +181,7 @@ class Answers:
 
 
 def _judge_some(
-    tests: Tests, some: slice, origins: list[str], made_up: list[str], keys: Keys, answers: Answers,
+    tests: Comparisons, some: slice, origins: list[str], made_up: list[str], keys: Keys, answers: Answers,
     params: MirrorParams,
 ) -> Outcomes:  # fmt: skip
     """How some of the tests end."""

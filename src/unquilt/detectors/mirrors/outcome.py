@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -151,11 +151,13 @@ def is_misspelling(a: str, b: str) -> bool:
 
 def equivalents(groups: pa.Table) -> Iterator[tuple[str, str, str]]:
     """Host, canonical host and level, for each host that another stands for: what a crawler or a proxy loads."""
-    for host, canonical, level in zip(*(groups[name].to_pylist() for name in ("host", "canonical", "level")), strict=True):
+    for host, canonical, level in zip(
+        *(groups[name].to_pylist() for name in ("host", "canonical", "level")), strict=True
+    ):
         if host != canonical:
             yield host, canonical, level
 
 
-def _from_rows(rows: list[tuple[object, ...]] | list[tuple[str, int]], schema: pa.Schema) -> pa.Table:
+def _from_rows(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema)

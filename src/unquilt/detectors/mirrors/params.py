@@ -35,6 +35,7 @@ class MirrorParams(Params):
     paths: int = knob(10, "paths a host is tested with, the root among them", least=1, most=1000)
     k: int = knob(5, "words in a gram, for resemblance", least=1, most=64)
     high_similarity: float = knob(0.5, "least resemblance of pages that are highly similar", least=0, most=1)
+    trace_similarity: float = knob(0.0, "above this resemblance pages show a trace of similarity", least=0, most=1)
     min_tests: int = knob(5, "a pair with fewer tests whose outcome is known is undecided", least=1)
     group_level: str = knob("3", "hosts up to this level are one group", choices=LEVELS)
     trees: bool = knob(True, "look for trees of pages that another host has under another path")
