@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, quilts, synth
+from benchmarks import exchange, ingest, kernels, mirrors, quilts, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -22,6 +22,7 @@ BENCHMARKS = {
     "ingest": ingest.figures,
     "kernels": kernels.figures,
     "exchange": exchange.figures,
+    "mirrors": mirrors.figures,
     "quilts": quilts.figures,
     "synth": synth.figures,
 }

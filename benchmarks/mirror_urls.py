@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from random import Random
@@ -38,7 +39,9 @@ def main() -> None:
         lines.sort()
     else:
         Random(1).shuffle(lines)
-    out.write_text("\n".join(lines) + "\n")
+    with out.open("w") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    print(json.dumps({"urls": len(lines)}))
 
 
 if __name__ == "__main__":
