@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, phrases, quilts, spark, styles, synth
+from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, spark, styles, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -23,6 +23,7 @@ BENCHMARKS = {
     "kernels": kernels.figures,
     "exchange": exchange.figures,
     "phrases": phrases.figures,
+    "mirrors": mirrors.figures,
     "quilts": quilts.figures,
     "spark": spark.figures,
     "styles": styles.figures,

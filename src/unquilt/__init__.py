@@ -9,6 +9,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
+    from unquilt.detectors.mirrors.explain import PairStory, explain_mirrors
+    from unquilt.detectors.mirrors.find import find_mirrors
+    from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
     from unquilt.detectors.phrases.find import find_duplicates, find_phrases, write_duplicates
     from unquilt.detectors.phrases.params import ClassParams, PhraseParams
     from unquilt.detectors.quilts.find import find_quilts
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
     from unquilt.ingest.run import Ingested, ingest_crawl
+    from unquilt.report.figures.mirrors import write_mirrors
     from unquilt.report.figures.phrases import write_phrases
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
@@ -35,8 +39,11 @@ _HOMES = {
     "Ingested": "ingest.run",
     "LikeParams": "detectors.styles.params",
     "LocalEngine": "engines.local",
+    "MirrorParams": "detectors.mirrors.params",
+    "PairStory": "detectors.mirrors.explain",
     "Part": "corpus",
     "PhraseParams": "detectors.phrases.params",
+    "ProbeParams": "detectors.mirrors.params",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
     "Story": "detectors.why",
@@ -47,9 +54,11 @@ _HOMES = {
     "UnquiltError": "errors",
     "compare_exactly": "detectors.styles.exact",
     "describe": "info",
+    "explain_mirrors": "detectors.mirrors.explain",
     "explain_page": "detectors.why",
     "find_duplicates": "detectors.phrases.find",
     "find_like": "detectors.styles.like",
+    "find_mirrors": "detectors.mirrors.find",
     "find_phrases": "detectors.phrases.find",
     "find_quilts": "detectors.quilts.find",
     "find_styles": "detectors.styles.find",
@@ -57,6 +66,7 @@ _HOMES = {
     "load_result": "result",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_duplicates": "detectors.phrases.find",
+    "write_mirrors": "report.figures.mirrors",
     "write_phrases": "report.figures.phrases",
     "write_report": "report.page",
     "write_sweep": "report.figures.sweep",
@@ -64,11 +74,12 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "LikeParams", "LocalEngine", "Part",
-    "PhraseParams", "QuiltParams", "Result", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary",
-    "UnquiltError", "compare_exactly", "describe", "explain_page", "find_duplicates", "find_like", "find_phrases",
-    "find_quilts", "find_styles", "ingest_crawl", "load_result", "sweep_quilts", "write_duplicates",
-    "write_phrases", "write_report", "write_sweep", "write_synth",
+    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "LikeParams", "LocalEngine", "MirrorParams",
+    "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams", "Result", "Story", "StyleParams",
+    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly", "describe", "explain_mirrors",
+    "explain_page", "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_styles",
+    "ingest_crawl", "load_result", "sweep_quilts", "write_duplicates", "write_mirrors", "write_phrases",
+    "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

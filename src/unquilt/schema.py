@@ -246,6 +246,46 @@ COVERS = _table(
             pa.list_(pa.struct([("url", pa.string()), ("shingles", pa.int32()), ("foreign", pa.bool_())])),
             "the covering set in the order of greed: what each page adds, and whether it is of another domain and "
             "of no address that served the page's host",
+    ]
+)
+
+MIRROR_CANDIDATES = _table(
+    [
+        ("rank", pa.int64(), "place in the ranking, from 1"),
+        ("host_a", pa.string(), "one host"),
+        ("host_b", pa.string(), "the other; the two are in the order of their names"),
+        ("score", pa.float64(), "normalized similarity of their URLs"),
+        ("features", pa.int64(), "features they share"),
+        ("path_features", pa.int64(), "those of them that are of paths"),
+        ("urls_a", pa.int64(), "URLs of host_a in the corpus"),
+        ("urls_b", pa.int64(), "URLs of host_b"),
+    ]
+)
+
+MIRROR_PAIRS = _table(
+    [
+        ("host_a", pa.string(), "one host"),
+        ("host_b", pa.string(), "the other"),
+        ("level", pa.string(), "1 to 5, mismatch, dns-failure, server-failure, or undecided: too few tests are known"),
+        ("rank", pa.int64(), "place among the candidates"),
+        ("score", pa.float64(), "normalized similarity of their URLs"),
+        ("known", pa.int64(), "tests that told something: neither unknown nor failed at the source"),
+        ("cross_domain", pa.bool_(), "the hosts are of different registered domains"),
+        ("shared_ips", pa.list_(pa.string()), "addresses that served both hosts in the crawl"),
+        (
+            "tests",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("path", pa.string()),
+                        ("source", pa.string()),
+                        ("outcome", pa.string()),
+                        ("resemblance", pa.float64()),
+                    ]
+                )
+            ),
+            "each comparison: the path, the host it is known on, SF TF FM FS HS TS NS or unknown, and the resemblance "
+            "of the two pages; null if they were not both there",
         ),
     ]
 )
@@ -256,5 +296,57 @@ DEDUP = _table(
         ("keep", pa.bool_(), "whether to keep it"),
         ("kept", pa.string(), "the page that is kept in its place; its own URL if it is kept itself"),
         ("resemblance", pa.float64(), "Jaccard of the phrases of the two, exactly; 1 for a page that is kept"),
+    ]
+)
+
+MIRROR_GROUPS = _table(
+    [
+        ("group", pa.int64(), "number of the group, the largest first"),
+        ("host", pa.string(), "a host of it"),
+        ("canonical", pa.string(), "the host of the group with the most URLs, the first by name of equals"),
+        ("level", pa.string(), "weakest level on the best way from the host to the canonical one; 1 for itself"),
+        ("urls", pa.int64(), "URLs of the host in the corpus"),
+    ]
+)
+
+MIRROR_SUMMARY = _table([("what", pa.string(), "what was counted"), ("count", pa.int64(), "how many")])
+
+MIRROR_RANKING = _table(
+    [
+        ("pairs", pa.int64(), "so many of the best candidates whose test succeeded"),
+        ("levels_1_3", pa.float64(), "share of them at levels 1 to 3"),
+        ("levels_1_4", pa.float64(), "share of them at levels 1 to 4"),
+    ]
+)
+
+MIRROR_DOMAINS = _table(
+    [
+        ("levels", pa.string(), "1-3, 4 or 5"),
+        ("domains", pa.string(), "top-level domains of the two hosts, in order"),
+        ("pairs", pa.int64(), "mirrored pairs of different registered domains"),
+        ("share", pa.float64(), "of all such pairs at these levels"),
+    ]
+)
+
+MIRROR_MISSPELLINGS = _table(
+    [
+        ("host", pa.string(), "a host name that may be misspelt"),
+        ("meant", pa.string(), "the one with more URLs, a letter away"),
+        ("urls", pa.int64(), "URLs of host"),
+        ("meant_urls", pa.int64(), "URLs of meant"),
+        ("level", pa.string(), "what the tests say about the two; null if they were not tested"),
+    ]
+)
+
+MIRROR_TREES = _table(
+    [
+        ("host_a", pa.string(), "one host"),
+        ("prefix_a", pa.string(), "where the tree stands there"),
+        ("host_b", pa.string(), "the other host"),
+        ("prefix_b", pa.string(), "where it stands there"),
+        ("pages", pa.int64(), "pages of equal text at the same place below both"),
+        ("pages_a", pa.int64(), "all pages below prefix_a"),
+        ("pages_b", pa.int64(), "all pages below prefix_b"),
+        ("example", pa.string(), "the path of one such page below both"),
     ]
 )

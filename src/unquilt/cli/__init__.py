@@ -20,6 +20,7 @@ COMMANDS = {
     "dedup": "list which pages to keep and which to drop as near-duplicates",
     "quilts": "find pages stitched together from others, and where each patch came from",
     "styles": "find pages made by the same template, or made like a given page",
+    "mirrors": "find hosts that replicate hosts, and to what degree",
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",
