@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from unquilt.detectors.quilts.params import QuiltParams
     from unquilt.detectors.quilts.sweep import sweep_quilts
     from unquilt.detectors.quilts.sweep_params import SweepParams
+    from unquilt.detectors.reuse.export import export_labelled
+    from unquilt.detectors.reuse.find import find_reuse
+    from unquilt.detectors.reuse.labelled import Labelled, Match
+    from unquilt.detectors.reuse.params import ReuseParams
+    from unquilt.detectors.reuse.robustness import measure_robustness
+    from unquilt.detectors.reuse.robustness_params import RobustnessParams
     from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
     from unquilt.errors import UnquiltError
@@ -29,10 +35,14 @@ _HOMES = {
     "Info": "info",
     "IngestParams": "ingest.params",
     "Ingested": "ingest.run",
+    "Labelled": "detectors.reuse.labelled",
     "LocalEngine": "engines.local",
+    "Match": "detectors.reuse.labelled",
     "Part": "corpus",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
+    "ReuseParams": "detectors.reuse.params",
+    "RobustnessParams": "detectors.reuse.robustness_params",
     "Story": "detectors.why",
     "SweepParams": "detectors.quilts.sweep_params",
     "SynthParams": "synth",
@@ -40,9 +50,12 @@ _HOMES = {
     "UnquiltError": "errors",
     "describe": "info",
     "explain_page": "detectors.why",
+    "export_labelled": "detectors.reuse.export",
     "find_quilts": "detectors.quilts.find",
+    "find_reuse": "detectors.reuse.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
+    "measure_robustness": "detectors.reuse.robustness",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_report": "report.page",
     "write_sweep": "report.figures.sweep",
@@ -50,9 +63,10 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
-    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
-    "ingest_crawl", "load_result", "sweep_quilts", "write_report", "write_sweep", "write_synth",
+    "Corpus", "Info", "IngestParams", "Ingested", "Labelled", "LocalEngine", "Match", "Part", "QuiltParams", "Result",
+    "ReuseParams", "RobustnessParams", "Story", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError",
+    "describe", "explain_page", "export_labelled", "find_quilts", "find_reuse",
+    "ingest_crawl", "load_result", "measure_robustness", "sweep_quilts", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

@@ -37,7 +37,8 @@ PAGES = _table(
         ("words", pa.int32(), "words in the text"),
         ("bytes", pa.int64(), "length of the page as captured, encodings undone"),
         ("file_sha1", sha1, "SHA-1 of those bytes"),
-        ("chunk_sha1s", pa.list_(sha1), "SHA-1 of each piece between paragraphs, in order, with repetitions"),
+        ("chunk_sha1s", pa.list_(sha1), "SHA-1 of each chunk, in order, with repetitions"),
+        ("chunk_sizes", pa.list_(pa.int32()), "length of each chunk in bytes: they lie one behind the other"),
         (
             "style",
             pa.binary(2 * STYLE_CELLS),
@@ -120,5 +121,104 @@ SWEEP = _table(
         ("quilted", pa.int64(), "quilted pages"),
         ("share", pa.float64(), "quilted / pages of the corpus"),
         ("mean_sources", pa.float64(), "mean number of sources of a quilted page; null if there is none"),
+    ]
+)
+
+REUSE_OBJECTS = _table(
+    [
+        ("sha1", sha1, "of its bytes"),
+        ("kind", pa.string(), "file or chunk"),
+        ("length", pa.int64(), "in bytes, in the example page"),
+        ("count", pa.int64(), "how often it occurs"),
+        ("domains", pa.int64(), "on how many registered domains"),
+        ("label", pa.string(), "labelled, stop (a known stop chunk), or candidate (may be one: see why)"),
+        ("why", pa.string(), "why it is proposed as a stop chunk; null for others"),
+        ("content_kind", pa.string(), "text, navigation, script, ...; null if its bytes were not looked at"),
+        ("content", pa.binary(), "its bytes, at most 4 KiB; null if they were not looked at, or are gone"),
+        ("example", pa.string(), "the first page that has it"),
+        ("begin", pa.int64(), "where it begins in that page, in bytes"),
+        ("source", pa.string(), "the input file that page came from"),
+        ("offset", pa.int64(), "where in it"),
+        ("file_sha1", sha1, "SHA-1 of that page"),
+    ]
+)
+
+REUSE_FILES = _table(
+    [
+        ("url", pa.string(), "a page with labelled chunks, or equal to a labelled file"),
+        ("domain", pa.string(), "its registered domain"),
+        ("chunks", pa.int64(), "its chunks"),
+        ("stop", pa.int64(), "those that are stop chunks"),
+        ("labelled", pa.int64(), "those that are labelled"),
+        ("cross_site", pa.int64(), "those of the labelled that are on more than one domain"),
+        ("contains", pa.float64(), "labelled / chunks"),
+        ("target", pa.bool_(), "contains is above the threshold"),
+        ("is_labelled_file", pa.bool_(), "the whole file is labelled"),
+    ]
+)
+
+REUSE_NEIGHBORHOODS = _table(
+    [
+        ("prefix", pa.string(), "host and path that its pages begin with"),
+        ("files", pa.int64(), "its pages with chunks that are no stop chunks"),
+        ("chunks", pa.int64(), "their chunks, without stop chunks"),
+        ("labelled", pa.int64(), "those that are labelled"),
+        ("cross_site", pa.int64(), "those of the labelled that are on more than one domain"),
+        ("badness", pa.float64(), "labelled / chunks"),
+        ("low", pa.float64(), "lower end of its 95 % interval"),
+        ("high", pa.float64(), "upper end"),
+        ("bad", pa.bool_(), "badness is above the threshold, and it is large enough"),
+        ("under", pa.string(), "of a bad one: the highest bad prefix it lies in, or itself"),
+    ]
+)
+
+REUSE_SITES = _table(
+    [
+        ("domain", pa.string(), "a registered domain with labelled content"),
+        ("files", pa.int64(), "its pages with chunks"),
+        ("targets", pa.int64(), "those that are targets"),
+        ("chunks", pa.int64(), "its chunks, without stop chunks"),
+        ("labelled", pa.int64(), "those that are labelled"),
+        ("cross_site", pa.int64(), "those of the labelled that are on more than one domain"),
+        ("share", pa.float64(), "labelled / chunks"),
+    ]
+)
+
+REUSE_DISTRIBUTION = _table(
+    [
+        ("kind", pa.string(), "file or chunk"),
+        ("duplicates", pa.int64(), "how often an object occurs"),
+        ("objects", pa.int64(), "how many do so"),
+    ]
+)
+
+REUSE_SET_ASIDE = _table(
+    [
+        ("url", pa.string(), "a page set aside as a crawler's loop"),
+        ("components", pa.int64(), "components of its path"),
+        ("repeats", pa.int64(), "how often a run of them stands in a row; 0 if there are too many components to look"),
+    ]
+)
+
+REUSE_SUMMARY = _table(
+    [
+        ("name", pa.string(), "a threshold or a total"),
+        ("value", pa.float64(), "what it is"),
+        ("why", pa.string(), "where it comes from; null for totals"),
+    ]
+)
+
+ROBUSTNESS = _table(
+    [
+        ("change", pa.string(), "add, delete or change chunks"),
+        ("labelled", pa.string(), "expert: all chunks of the site; blind: those that occur often on it"),
+        ("chunks", pa.int64(), "chunks changed on each page"),
+        ("relative", pa.float64(), "the same as a multiple of the mean number of chunks a page"),
+        ("page_badness", pa.float64(), "mean badness of a page; of pages that still have chunks"),
+        ("page_error", pa.float64(), "standard error of that mean over the rounds"),
+        ("pages_detected", pa.float64(), "share of all pages that are above the threshold"),
+        ("chunks_left", pa.float64(), "mean number of chunks of a page that has any"),
+        ("site_badness", pa.float64(), "badness of the site as one neighborhood"),
+        ("neighborhoods_detected", pa.float64(), "share of its neighborhoods that are above the threshold"),
     ]
 )

@@ -17,11 +17,15 @@ COMMANDS = {
     "run": "the main job: read a crawl, find what is copied, write a report",
     "ingest": "read a crawl into a corpus",
     "quilts": "find pages stitched together from others, and where each patch came from",
+    "reuse": "find copied files and chunks, the pages made of them, and bad neighborhoods",
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",
     "synth": "write a made-up crawl whose copies are known",
     "sweep": "how many pages are quilts as one parameter moves: a table and plots",
+    "export": "write what is labelled as a set that a crawler can carry",
+    "match": "match pages against such a set, without a corpus",
+    "robustness": "how much a copied site must be changed until it is not found any more",
     "demo": "the main job on a small crawl that comes with unquilt",
 }
 """Every command and what it does, in the order of --help. Each is a module of this package."""
