@@ -15,7 +15,7 @@ def mutate(
     """Labelled chunks and all chunks of each page after so many changes: int32[points, pages] each.
 
     labelled: bool[chunks], those of page p are offsets[p] to offsets[p + 1]. points: int64[n], ascending. An added
-    chunk is never labelled, a chunk is deleted once, and one that is changed stops being labelled; it may be picked again.
+    chunk is never labelled, one is deleted once, and one that is changed is labelled no more; it may be picked again.
     """
     np.random.seed(seed)
     pages = len(offsets) - 1

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, VERMILION, dressed, write_figure
+from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, VERMILION, dressed, write_csv, write_figure
 from unquilt.result import Result
 
 _BINS = 50
@@ -25,7 +25,7 @@ def write_reuse(result: Result, folder: Path) -> list[Path]:
         mine = table.filter(pa.array([one == kind for one in table["kind"].to_pylist()], pa.bool_()))
         if len(mine):
             chart = distribution_chart(mine, kind, facts[f"{kind} threshold"])
-            written += write_figure(chart, mine, folder, f"{kind}s")
+            written += write_figure(chart, mine, folder, f"{kind}-copies")
     bins = badness_table(result.tables["neighborhoods"], int(facts["neighborhoods"]))
     if len(bins):
         written += write_figure(badness_chart(bins, facts["badness threshold"]), bins, folder, "badness")
@@ -80,7 +80,7 @@ def write_robustness(result: Result, folder: Path) -> list[Path]:
     """Write the curves of the robustness experiment, and the multiples at which detection is lost."""
     table = result.tables["robustness"]
     chart = robustness_chart(table, result.params)
-    return write_figure(chart, table, folder, "robustness")
+    return [*write_figure(chart, table, folder, "robustness"), write_csv(result.tables["lost"], folder / "lost.csv")]
 
 
 _PANELS = (
