@@ -93,7 +93,7 @@ def show(result: Result, top: int) -> None:
     aside = result.tables["set_aside"].slice(0, 3).to_pylist()
     if aside:
         click.echo()
-        rows = [(row["components"], row["repeats"], row["url"]) for row in aside]
+        rows = [(row["components"], row["repeats"], row["url"][:100]) for row in aside]
         show_table("Set aside as crawler loops, for example", ["components", "repeats", "page"], rows)
 
 

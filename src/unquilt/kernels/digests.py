@@ -168,16 +168,17 @@ def _positions(digests: Words, i: int) -> tuple[np.uint64, np.uint64]:
 
 @njit(cache=True, nogil=True)
 def add_to_bloom(bits: npt.NDArray[np.uint8], size: int, hashes: int, digests: Words) -> None:
-    """Set the bits of each digest: hashes of size, at places that its own bytes give by double hashing.
+    """Set the bits of each digest: hashes of size, at places that its own bytes give by enhanced double hashing.
 
     bits: uint8[(size + 7) / 8], changed. digests: uint32[5 n].
     """
     for i in range(len(digests) // WORDS):
         place, step = _positions(digests, i)
-        for _ in range(hashes):
+        for k in range(hashes):
             at = place % np.uint64(size)
             bits[at >> np.uint64(3)] |= np.uint8(1) << np.uint8(at & np.uint64(7))
             place += step
+            step += np.uint64(k + 1)
 
 
 @njit(cache=True, nogil=True)
@@ -187,12 +188,13 @@ def find_in_bloom(bits: npt.NDArray[np.uint8], size: int, hashes: int, digests: 
     found = np.ones(n, np.bool_)
     for i in range(n):
         place, step = _positions(digests, i)
-        for _ in range(hashes):
+        for k in range(hashes):
             at = place % np.uint64(size)
             if not bits[at >> np.uint64(3)] >> np.uint8(at & np.uint64(7)) & np.uint8(1):
                 found[i] = False
                 break
             place += step
+            step += np.uint64(k + 1)
     return found
 
 
