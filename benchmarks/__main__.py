@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, quilts, synth
+from benchmarks import exchange, ingest, kernels, quilts, reuse, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -23,6 +23,7 @@ BENCHMARKS = {
     "kernels": kernels.figures,
     "exchange": exchange.figures,
     "quilts": quilts.figures,
+    "reuse": reuse.figures,
     "synth": synth.figures,
 }
 _RESULTS = Path(__file__).with_name("results.json")
