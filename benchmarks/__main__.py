@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, spark, styles, synth
+from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, reuse, spark, styles, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -27,6 +27,7 @@ BENCHMARKS = {
     "quilts": quilts.figures,
     "spark": spark.figures,
     "styles": styles.figures,
+    "reuse": reuse.figures,
     "synth": synth.figures,
 }
 _RESULTS = Path(__file__).with_name("results.json")

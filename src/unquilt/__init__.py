@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from unquilt.detectors.quilts.params import QuiltParams
     from unquilt.detectors.quilts.sweep import sweep_quilts
     from unquilt.detectors.quilts.sweep_params import SweepParams
+    from unquilt.detectors.reuse.export import export_labelled
+    from unquilt.detectors.reuse.find import find_reuse
+    from unquilt.detectors.reuse.labelled import Labelled, Match
+    from unquilt.detectors.reuse.params import ReuseParams
+    from unquilt.detectors.reuse.robustness import measure_robustness
+    from unquilt.detectors.reuse.robustness_params import RobustnessParams
     from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
     from unquilt.errors import UnquiltError
@@ -37,8 +43,10 @@ _HOMES = {
     "Info": "info",
     "IngestParams": "ingest.params",
     "Ingested": "ingest.run",
+    "Labelled": "detectors.reuse.labelled",
     "LikeParams": "detectors.styles.params",
     "LocalEngine": "engines.local",
+    "Match": "detectors.reuse.labelled",
     "MirrorParams": "detectors.mirrors.params",
     "PairStory": "detectors.mirrors.explain",
     "Part": "corpus",
@@ -46,6 +54,8 @@ _HOMES = {
     "ProbeParams": "detectors.mirrors.params",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
+    "ReuseParams": "detectors.reuse.params",
+    "RobustnessParams": "detectors.reuse.robustness_params",
     "Story": "detectors.why",
     "StyleParams": "detectors.styles.params",
     "SweepParams": "detectors.quilts.sweep_params",
@@ -56,14 +66,17 @@ _HOMES = {
     "describe": "info",
     "explain_mirrors": "detectors.mirrors.explain",
     "explain_page": "detectors.why",
+    "export_labelled": "detectors.reuse.export",
     "find_duplicates": "detectors.phrases.find",
     "find_like": "detectors.styles.like",
     "find_mirrors": "detectors.mirrors.find",
     "find_phrases": "detectors.phrases.find",
     "find_quilts": "detectors.quilts.find",
+    "find_reuse": "detectors.reuse.find",
     "find_styles": "detectors.styles.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
+    "measure_robustness": "detectors.reuse.robustness",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_duplicates": "detectors.phrases.find",
     "write_mirrors": "report.figures.mirrors",
@@ -74,11 +87,12 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "LikeParams", "LocalEngine", "MirrorParams",
-    "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams", "Result", "Story", "StyleParams",
-    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly", "describe", "explain_mirrors",
-    "explain_page", "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_styles",
-    "ingest_crawl", "load_result", "sweep_quilts", "write_duplicates", "write_mirrors", "write_phrases",
+    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Labelled", "LikeParams", "LocalEngine", "Match",
+    "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams", "Result", "ReuseParams",
+    "RobustnessParams", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError",
+    "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled", "find_duplicates",
+    "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl",
+    "load_result", "measure_robustness", "sweep_quilts", "write_duplicates", "write_mirrors", "write_phrases",
     "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 

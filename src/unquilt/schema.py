@@ -37,7 +37,8 @@ PAGES = _table(
         ("words", pa.int32(), "words in the text"),
         ("bytes", pa.int64(), "length of the page as captured, encodings undone"),
         ("file_sha1", sha1, "SHA-1 of those bytes"),
-        ("chunk_sha1s", pa.list_(sha1), "SHA-1 of each piece between paragraphs, in order, with repetitions"),
+        ("chunk_sha1s", pa.list_(sha1), "SHA-1 of each chunk, in order, with repetitions"),
+        ("chunk_sizes", pa.list_(pa.int32()), "length of each chunk in bytes: they lie one behind the other"),
         (
             "style",
             pa.binary(2 * STYLE_CELLS),
@@ -123,62 +124,102 @@ SWEEP = _table(
     ]
 )
 
-STYLE_CLUSTERS = _table(
+REUSE_OBJECTS = _table(
     [
-        ("cluster", pa.int64(), "its rank, from 1: by score, then by pages"),
-        ("pages", pa.int64(), "pages in it"),
-        ("domains", pa.int64(), "registered domains they are on"),
-        ("hosts", pa.int64(), "hosts they are on"),
-        ("mean_similarity", pa.float64(), "mean similarity of the other members to the prototype"),
-        ("score", pa.float64(), "mean_similarity × domains"),
-        ("prototype", pa.string(), "the member most similar to all others"),
-        ("kind", pa.string(), "mirror, link farm, copy/paste or template"),
-        ("foreign_links", pa.float64(), "links of a member to members on other domains, on average"),
-        ("linked", pa.float64(), "share of members with at least two such links"),
-        ("same_page", pa.float64(), "share of members with the same path and nearly the same text on another host"),
-        ("same_text", pa.float64(), "share of members with nearly the same text as one on another host"),
-        ("evidence", pa.string(), "what the kind follows from, in words"),
+        ("sha1", sha1, "of its bytes"),
+        ("kind", pa.string(), "file or chunk"),
+        ("length", pa.int64(), "in bytes, in the example page"),
+        ("count", pa.int64(), "how often it occurs"),
+        ("domains", pa.int64(), "on how many registered domains"),
+        ("label", pa.string(), "labelled, stop (a known stop chunk), or candidate (may be one: see why)"),
+        ("why", pa.string(), "why it is proposed as a stop chunk; null for others"),
+        ("content_kind", pa.string(), "text, navigation, script, ...; null if its bytes were not looked at"),
+        ("content", pa.binary(), "its bytes, at most 4 KiB; null if they were not looked at, or are gone"),
+        ("example", pa.string(), "the first page that has it"),
+        ("begin", pa.int64(), "where it begins in that page, in bytes"),
+        ("source", pa.string(), "the input file that page came from"),
+        ("offset", pa.int64(), "where in it"),
+        ("file_sha1", sha1, "SHA-1 of that page"),
     ]
 )
 
-STYLE_MEMBERS = _table(
+REUSE_FILES = _table(
     [
-        ("cluster", pa.int64(), "the cluster's rank"),
-        ("url", pa.string(), "a page in it"),
-        ("similarity", pa.float64(), "to the prototype: equal cells / m"),
+        ("url", pa.string(), "a page with labelled chunks, or equal to a labelled file"),
+        ("domain", pa.string(), "its registered domain"),
+        ("chunks", pa.int64(), "its chunks"),
+        ("stop", pa.int64(), "those that are stop chunks"),
+        ("labelled", pa.int64(), "those that are labelled"),
+        ("cross_site", pa.int64(), "those of the labelled that are on more than one domain"),
+        ("contains", pa.float64(), "labelled / chunks"),
+        ("target", pa.bool_(), "contains is above the threshold"),
+        ("is_labelled_file", pa.bool_(), "the whole file is labelled"),
     ]
 )
 
-STYLE_LIKE = _table(
+REUSE_NEIGHBORHOODS = _table(
     [
-        ("url", pa.string(), "a page"),
-        ("similarity", pa.float64(), "equal cells / m, with the most similar of the given pages"),
-        ("cells", pa.int64(), "equal cells"),
-        ("like", pa.string(), "which of the given pages that is"),
+        ("prefix", pa.string(), "host and path that its pages begin with"),
+        ("files", pa.int64(), "its pages with chunks that are no stop chunks"),
+        ("chunks", pa.int64(), "their chunks, without stop chunks"),
+        ("labelled", pa.int64(), "those that are labelled"),
+        ("cross_site", pa.int64(), "those of the labelled that are on more than one domain"),
+        ("badness", pa.float64(), "labelled / chunks"),
+        ("low", pa.float64(), "lower end of its 95 % interval"),
+        ("high", pa.float64(), "upper end"),
+        ("bad", pa.bool_(), "badness is above the threshold, and it is large enough"),
+        ("under", pa.string(), "of a bad one: the highest bad prefix it lies in, or itself"),
     ]
 )
 
-STYLE_GAPS = _table(
+REUSE_SITES = _table(
     [
-        ("rank", pa.int64(), "pages before the gap"),
-        ("above", pa.int64(), "equal cells of the last page before it"),
-        ("below", pa.int64(), "equal cells of the first page after it"),
+        ("domain", pa.string(), "a registered domain with labelled content"),
+        ("files", pa.int64(), "its pages with chunks"),
+        ("targets", pa.int64(), "those that are targets"),
+        ("chunks", pa.int64(), "its chunks, without stop chunks"),
+        ("labelled", pa.int64(), "those that are labelled"),
+        ("cross_site", pa.int64(), "those of the labelled that are on more than one domain"),
+        ("share", pa.float64(), "labelled / chunks"),
     ]
 )
 
-STYLE_CURVE = _table(
+REUSE_DISTRIBUTION = _table(
     [
-        ("cells", pa.int64(), "equal cells, from m down to 0"),
-        ("pages", pa.int64(), "pages with exactly so many"),
+        ("kind", pa.string(), "file or chunk"),
+        ("duplicates", pa.int64(), "how often an object occurs"),
+        ("objects", pa.int64(), "how many do so"),
     ]
 )
 
-STYLE_PAIRS = _table(
+REUSE_SET_ASIDE = _table(
     [
-        ("sim", pa.float64(), "similarity of two fingerprints: equal cells / m"),
-        ("dice", pa.float64(), "2 × shared parts / parts of both, exact"),
-        ("jaccard", pa.float64(), "shared parts / parts of either, exact"),
-        ("parts", pa.int64(), "distinct parts of the shorter page"),
+        ("url", pa.string(), "a page set aside as a crawler's loop"),
+        ("components", pa.int64(), "components of its path"),
+        ("repeats", pa.int64(), "how often a run of them stands in a row; 0 if there are too many components to look"),
+    ]
+)
+
+REUSE_SUMMARY = _table(
+    [
+        ("name", pa.string(), "a threshold or a total"),
+        ("value", pa.float64(), "what it is"),
+        ("why", pa.string(), "where it comes from; null for totals"),
+    ]
+)
+
+ROBUSTNESS = _table(
+    [
+        ("change", pa.string(), "add, delete or change chunks"),
+        ("labelled", pa.string(), "expert: all chunks of the site; blind: those that occur often on it"),
+        ("chunks", pa.int64(), "chunks changed on each page"),
+        ("relative", pa.float64(), "the same as a multiple of the mean number of chunks a page"),
+        ("page_badness", pa.float64(), "mean badness of a page; of pages that still have chunks"),
+        ("page_error", pa.float64(), "standard error of that mean over the rounds"),
+        ("pages_detected", pa.float64(), "share of all pages that are above the threshold"),
+        ("chunks_left", pa.float64(), "mean number of chunks of a page that has any"),
+        ("site_badness", pa.float64(), "badness of the site as one neighborhood"),
+        ("neighborhoods_detected", pa.float64(), "share of its neighborhoods that are above the threshold"),
     ]
 )
 
@@ -246,6 +287,75 @@ COVERS = _table(
             pa.list_(pa.struct([("url", pa.string()), ("shingles", pa.int32()), ("foreign", pa.bool_())])),
             "the covering set in the order of greed: what each page adds, and whether it is of another domain and "
             "of no address that served the page's host",
+        ),
+    ]
+)
+
+DEDUP = _table(
+    [
+        ("url", pa.string(), "the page"),
+        ("keep", pa.bool_(), "whether to keep it"),
+        ("kept", pa.string(), "the page that is kept in its place; its own URL if it is kept itself"),
+        ("resemblance", pa.float64(), "Jaccard of the phrases of the two, exactly; 1 for a page that is kept"),
+    ]
+)
+
+STYLE_CLUSTERS = _table(
+    [
+        ("cluster", pa.int64(), "its rank, from 1: by score, then by pages"),
+        ("pages", pa.int64(), "pages in it"),
+        ("domains", pa.int64(), "registered domains they are on"),
+        ("hosts", pa.int64(), "hosts they are on"),
+        ("mean_similarity", pa.float64(), "mean similarity of the other members to the prototype"),
+        ("score", pa.float64(), "mean_similarity × domains"),
+        ("prototype", pa.string(), "the member most similar to all others"),
+        ("kind", pa.string(), "mirror, link farm, copy/paste or template"),
+        ("foreign_links", pa.float64(), "links of a member to members on other domains, on average"),
+        ("linked", pa.float64(), "share of members with at least two such links"),
+        ("same_page", pa.float64(), "share of members with the same path and nearly the same text on another host"),
+        ("same_text", pa.float64(), "share of members with nearly the same text as one on another host"),
+        ("evidence", pa.string(), "what the kind follows from, in words"),
+    ]
+)
+
+STYLE_MEMBERS = _table(
+    [
+        ("cluster", pa.int64(), "the cluster's rank"),
+        ("url", pa.string(), "a page in it"),
+        ("similarity", pa.float64(), "to the prototype: equal cells / m"),
+    ]
+)
+
+STYLE_LIKE = _table(
+    [
+        ("url", pa.string(), "a page"),
+        ("similarity", pa.float64(), "equal cells / m, with the most similar of the given pages"),
+        ("cells", pa.int64(), "equal cells"),
+        ("like", pa.string(), "which of the given pages that is"),
+    ]
+)
+
+STYLE_GAPS = _table(
+    [
+        ("rank", pa.int64(), "pages before the gap"),
+        ("above", pa.int64(), "equal cells of the last page before it"),
+        ("below", pa.int64(), "equal cells of the first page after it"),
+    ]
+)
+
+STYLE_CURVE = _table(
+    [
+        ("cells", pa.int64(), "equal cells, from m down to 0"),
+        ("pages", pa.int64(), "pages with exactly so many"),
+    ]
+)
+
+STYLE_PAIRS = _table(
+    [
+        ("sim", pa.float64(), "similarity of two fingerprints: equal cells / m"),
+        ("dice", pa.float64(), "2 × shared parts / parts of both, exact"),
+        ("jaccard", pa.float64(), "shared parts / parts of either, exact"),
+        ("parts", pa.int64(), "distinct parts of the shorter page"),
     ]
 )
 
@@ -287,15 +397,6 @@ MIRROR_PAIRS = _table(
             "each comparison: the path, the host it is known on, SF TF FM FS HS TS NS or unknown, and the resemblance "
             "of the two pages; null if they were not both there",
         ),
-    ]
-)
-
-DEDUP = _table(
-    [
-        ("url", pa.string(), "the page"),
-        ("keep", pa.bool_(), "whether to keep it"),
-        ("kept", pa.string(), "the page that is kept in its place; its own URL if it is kept itself"),
-        ("resemblance", pa.float64(), "Jaccard of the phrases of the two, exactly; 1 for a page that is kept"),
     ]
 )
 

@@ -21,12 +21,16 @@ COMMANDS = {
     "quilts": "find pages stitched together from others, and where each patch came from",
     "styles": "find pages made by the same template, or made like a given page",
     "mirrors": "find hosts that replicate hosts, and to what degree",
+    "reuse": "find copied files and chunks, the pages made of them, and bad neighborhoods",
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",
     "synth": "write a made-up crawl whose copies are known",
     "sweep": "how many pages are quilts as one parameter moves: a table and plots",
     "config": "print every setting of a run with its meaning, as a file for --config",
+    "export": "write what is labelled as a set that a crawler can carry",
+    "match": "match pages against such a set, without a corpus",
+    "robustness": "how much a copied site must be changed until it is not found any more",
     "demo": "the main job on a small crawl that comes with unquilt",
 }
 """Every command and what it does, in the order of --help. Each is a module of this package."""

@@ -81,6 +81,7 @@ def write_unread(number: int, skips: Sequence[Skip], pages_path: str, skipped_pa
 
 
 def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]:
+    from unquilt.ingest.chunks import Cutter
     from unquilt.ingest.page import PageRows, url_rows  # kernels: a process that only plans the work needs none
 
     first_page = task.number << 32
@@ -92,7 +93,7 @@ def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]
                 yield url_rows(found, task.piece.name, first_page)
                 first_page += len(found)
         return
-    rows = PageRows(task.params.seed)
+    rows = PageRows(task.params.seed, Cutter(task.params.cutter, task.params.normalize))
     captures = _captures(task, skips, done)
     for capture in captures:
         working_on(f"{capture.url} at {capture.offset}")
@@ -107,7 +108,7 @@ def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]
 
 def _captures(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[Capture]:
     passed: Counter[str] = Counter()
-    found = _read(task)
+    found = read_piece(task)
     while True:
         try:
             one = next(found)
@@ -124,7 +125,8 @@ def _captures(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[Capture
     done.passed = dict(passed)
 
 
-def _read(task: PartTask) -> Generator[Capture | Skip | Passed, None, Any]:
+def read_piece(task: PartTask) -> Generator[Capture | Skip | Passed, None, Any]:
+    """What a piece holds, one at a time."""
     piece, params = task.piece, task.params
     if task.exact and piece.end is not None and piece.begin >= piece.end:
         return Span(piece.begin, piece.begin)  # a record of an earlier piece reaches beyond this one

@@ -59,7 +59,8 @@ def ingest_crawl(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
-        settings = {name: getattr(params, name) for name in _CORPUS_PARAMS} | SETTINGS
+        chunks = params.cutter + (" normalized" if params.normalize else "")
+        settings = {name: getattr(params, name) for name in _CORPUS_PARAMS} | SETTINGS | {"chunks": chunks}
         writer = stack.enter_context(CorpusWriter(out, settings))
         before = len(writer.parts)
         reader = _Reader(writer, params, engine)
