@@ -129,7 +129,8 @@ class Index:
             open_pages(self.corpus, database)
             database.execute(
                 "CREATE TABLE page AS SELECT page, url, host, domain, ip, coalesce(title, '') AS title, "
-                "coalesce(words, 0) AS words, bytes, make_timestamp(epoch_us(time)) AS time, hash(url) AS url_hash FROM pages"
+                "coalesce(words, 0) AS words, bytes, make_timestamp(epoch_us(time)) AS time, "
+                "hash(url) AS url_hash FROM pages"
             )
             database.execute("DROP VIEW IF EXISTS pages")
             database.execute(
