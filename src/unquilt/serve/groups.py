@@ -25,8 +25,9 @@ def cluster_of(index: Index, cluster: str) -> dict[str, Any] | None:
         [cluster, _STRIPS],
     )
     prototype = _style(index, rows[0]["prototype"])
-    strips = [(member, _strip(_style(index, member["url"]), prototype)) for member in members]
-    return {"row": rows[0], "members": members, "prototype": _strip(prototype, prototype), "strips": strips}
+    strips = [(rows[0]["prototype"], None, _strip(prototype, prototype))]
+    strips += [(one["url"], one["similarity"], _strip(_style(index, one["url"]), prototype)) for one in members]
+    return {"row": rows[0], "strips": strips}
 
 
 def _style(index: Index, url: str | None) -> np.ndarray[Any, np.dtype[np.uint16]] | None:
@@ -91,7 +92,7 @@ def _on_circle(i: int, count: int) -> tuple[float, float]:
 
 
 def children_of(index: Index, prefix: str, *, first: int = 0) -> tuple[list[dict[str, Any]], bool]:
-    """The neighborhoods directly below one, or the hosts if it is empty; the worst first. And whether there are more."""
+    """The neighborhoods right below one, or the hosts if it is empty, the worst first; and whether there are more."""
     rows = index.ask(
         "SELECT prefix, files, chunks, labelled, badness, bad, EXISTS (SELECT 1 FROM {reuse}.neighborhoods AS below "
         "WHERE below.parent = above.prefix) AS has_children FROM {reuse}.neighborhoods AS above "
