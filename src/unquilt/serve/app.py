@@ -40,7 +40,7 @@ from unquilt.serve.security import FormToken, Guard, read_form
 from unquilt.serve.show import HOME, templates
 
 _JUDGE = "unquilt_judge"
-_EXPLAINED_AT_ONCE = 30_000  # pages of a corpus in which "why" is quick enough to be asked without a click
+_EXPLAINED_AT_ONCE = 5_000  # pages of a corpus in which "why" is quick enough to be asked without a click
 
 
 class Explorer:
@@ -154,8 +154,9 @@ class Explorer:
         urls = [row["url"] for row in rows.rows] if (detector, table) == ("quilts", "quilts") else []
         template = "_rows.html" if request.query_params.get("part") == "rows" else "listing.html"
         return self.render(
-            request, template, rows=rows, bands=bands_of(self.index, urls), tabs=self._tabs(detector), detector=detector,
-            figures=self._figures(detector), can_judge=detector in KINDS and KINDS[detector].table == table,
+            request, template, rows=rows, bands=bands_of(self.index, urls), tabs=self._tabs(detector),
+            detector=detector, figures=self._figures(detector),
+            can_judge=detector in KINDS and KINDS[detector].table == table,
         )  # fmt: skip
 
     def _figures(self, detector: str) -> list[str]:

@@ -115,7 +115,7 @@ def patches_of(index: Index, page: dict[str, Any]) -> PatchMap | None:
     if not index.has("quilts", "quilts"):
         return None
     rows = index.ask(
-        "SELECT patch_grams, [{{url: s.url, grams: s.grams, foreign: s.foreign, attributed: s.attributed}} "
+        "SELECT patch_grams, [{{'url': s.url, 'grams': s.grams, 'foreign': s.foreign, 'attributed': s.attributed}} "
         "for s in sources] AS sources FROM {quilts}.quilts WHERE url_hash = hash(?) AND url = ?",
         [page["url"], page["url"]],
     )

@@ -32,8 +32,9 @@ def serve_corpus(
         ask = "?token=TOKEN" if token else ""
         say(f"Serving {corpus} at http://{shown}:{listening.getsockname()[1]}/{ask}\nCtrl-C ends it.")
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, h11_max_incomplete_event_size=_LONGEST_ADDRESS,
-            proxy_headers=False, lifespan="off", timeout_graceful_shutdown=2,
+            app, log_level="warning", access_log=False, server_header=False,
+            h11_max_incomplete_event_size=_LONGEST_ADDRESS, proxy_headers=False, lifespan="off",
+            timeout_graceful_shutdown=2,
         )  # fmt: skip
         uvicorn.Server(config).run(sockets=[listening])
 
