@@ -40,6 +40,7 @@ from unquilt.serve.security import FormToken, Guard, read_form
 from unquilt.serve.show import HOME, templates
 
 _JUDGE = "unquilt_judge"
+_EVIDENCE = ("problem", "page", "cluster", "pair", "here")
 _EXPLAINED_AT_ONCE = 5_000  # pages of a corpus in which "why" is quick enough to be asked without a click
 
 
@@ -273,7 +274,7 @@ class Explorer:
         figures = next(one for one in self.judgments.figures() if one["sample"] == number)
         return self.render(
             request, "judging.html", sample=sample, kind=KINDS[sample["detector"]], finding=finding, figures=figures,
-            evidence=self._evidence(sample, finding["finding"]) if finding else {}, done=len(mine),
+            evidence=dict.fromkeys(_EVIDENCE) | (self._evidence(sample, finding["finding"]) if finding else {}), done=len(mine),
             earlier=mine.get(position) if position is not None else None, mine=precision(list(mine.values())),
             tags=sorted({tag for row in rows for tag in _tags(row["tags"])}), setting_text=setting_text,
         )  # fmt: skip

@@ -23,7 +23,7 @@ from unquilt.corpus import Corpus
 from unquilt.info import open_pages
 
 DETECTORS = ("quilts", "phrases", "styles", "mirrors", "reuse")
-_LAYOUT = 1  # raised when the tables made here change
+_LAYOUT = 2  # raised when the tables made here change
 _MEMORY = "160MB"
 _ATTEMPTS = 3
 
@@ -32,6 +32,7 @@ _EXTRA = {
     ("quilts", "quilts"): (
         "len(sources) AS source_count, len([s for s in sources if s.foreign]) AS foreign_count, "
         "len([s for s in sources if s.attributed]) AS attributed_count, "
+        "coalesce(list_sum([s.grams for s in sources]), 0) / greatest(grams, 1) AS covered, "
         "list_reverse_sort([s.grams / greatest(patch_grams, 1) for s in sources]) AS shares"
     ),
     ("quilts", "patches"): "hash(source_url) AS source_hash",

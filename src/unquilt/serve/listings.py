@@ -91,9 +91,10 @@ LISTINGS = (
     ),
     Listing(
         "quilts", "quilts", "Quilted pages",
-        (URL, _c("patch_fraction", "patches", "share"), _c("source_count", "sources"), _c("foreign_count", "foreign"),
+        (URL, _c("covered", "covered", "share"), _c("patch_fraction", "patches", "share"),
+         _c("source_count", "sources"), _c("foreign_count", "foreign"),
          _c("attributed_count", "linked to"), _c("grams", "grams"), _c("patch_grams", "patch grams")),
-        sort="patch_fraction",
+        sort="covered",
         sliders=(
             Slider("sigma", "σ, share of patches", "least share of a page's grams that are patches",
                    "patch_fraction >= ?", 0, 1, 0.01, "sigma"),

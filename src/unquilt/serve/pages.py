@@ -19,6 +19,7 @@ _MOST_CHARACTERS = 300_000  # of a text that are shown
 _MOST_DIFF_WORDS = 20_000
 _MOST_NEAR = 50
 _NEAR_TRIED = 400
+_FACTS = ("taken_by", "near", "phrases", "cover", "member", "cluster", "mirrors", "file", "neighborhoods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +237,8 @@ def _explain(path: str, digest: str, url: str) -> PatchMap:
 
 
 def facts_of(index: Index, page: dict[str, Any]) -> dict[str, Any]:
-    """What the detectors other than quilts know about a page, by detector; only what is there."""
-    facts: dict[str, Any] = {}
+    """What the detectors other than quilts know about a page, by name; None if a detector was not run."""
+    facts: dict[str, Any] = dict.fromkeys(_FACTS)
     url, host = page["url"], page["host"]
     here = "WHERE url_hash = hash(?) AND url = ?"
     if index.has("quilts", "patches"):
@@ -286,7 +287,7 @@ def neighborhoods_of(index: Index, url: str) -> list[dict[str, Any]]:
 
 def word_diff(old: str, new: str) -> list[tuple[str, str]]:
     """Two texts as runs of words: ("same" | "old" | "new", text)."""
-    a, b = (re.findall(r"\S+\s*", text)[:_MOST_DIFF_WORDS] for text in (old, new))
+    a, b = (re.findall(r"\S+\s+", text + " ")[:_MOST_DIFF_WORDS] for text in (old, new))
     keys = [[word.strip() for word in words] for words in (a, b)]
     runs: list[tuple[str, str]] = []
     for kind, a0, a1, b0, b1 in difflib.SequenceMatcher(None, keys[0], keys[1]).get_opcodes():
