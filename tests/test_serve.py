@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import Unquilt
+from conftest import Unquilt, record, write_warc
 from explorer import (
     HOSTILE,
     MIRROR,
@@ -191,9 +191,9 @@ def test_what_was_not_run_is_said_how_to_run(bare: Path) -> None:
 
 
 def test_corpora_without_results_without_text_and_without_pages_are_served(bare: Path, tmp_path: Path) -> None:
-    urls, nothing = tmp_path / "urls.txt", tmp_path / "nothing.jsonl"
+    urls = tmp_path / "urls.txt"
     urls.write_text("http://a.example/x\nhttp://b.example/y\n")
-    nothing.write_text("")
+    nothing = write_warc(tmp_path / "nothing.warc.gz", [record("http://a.example/", b"")])
     shutil.copytree(bare, tmp_path / "bare.corpus", ignore=shutil.ignore_patterns("results"))
     ingest_crawl([str(urls)], tmp_path / "urls.corpus")
     ingest_crawl([str(nothing)], tmp_path / "empty.corpus")

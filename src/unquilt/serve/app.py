@@ -274,9 +274,10 @@ class Explorer:
         figures = next(one for one in self.judgments.figures() if one["sample"] == number)
         return self.render(
             request, "judging.html", sample=sample, kind=KINDS[sample["detector"]], finding=finding, figures=figures,
-            evidence=dict.fromkeys(_EVIDENCE) | (self._evidence(sample, finding["finding"]) if finding else {}), done=len(mine),
-            earlier=mine.get(position) if position is not None else None, mine=precision(list(mine.values())),
-            tags=sorted({tag for row in rows for tag in _tags(row["tags"])}), setting_text=setting_text,
+            evidence=dict.fromkeys(_EVIDENCE) | (self._evidence(sample, finding["finding"]) if finding else {}),
+            done=len(mine), earlier=mine.get(position) if position is not None else None,
+            mine=precision(list(mine.values())), tags=sorted({tag for row in rows for tag in _tags(row["tags"])}),
+            setting_text=setting_text,
         )  # fmt: skip
 
     def _evidence(self, sample: dict[str, Any], finding: str) -> dict[str, Any]:
