@@ -25,6 +25,8 @@ COMMANDS = {
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",
+    "serve": "explore the results in a browser, and judge samples of them",
+    "judge": "how often detectors are right, by the judgments made in serve",
     "synth": "write a made-up crawl whose copies are known",
     "sweep": "how many pages are quilts as one parameter moves: a table and plots",
     "config": "print every setting of a run with its meaning, as a file for --config",
