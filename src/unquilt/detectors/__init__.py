@@ -33,5 +33,14 @@ class Detector:
         return found
 
 
-DETECTORS = {one.name: one for one in (Detector("quilts", "QuiltParams", "find_quilts"),)}
+DETECTORS = {
+    one.name: one
+    for one in (
+        Detector("phrases", "PhraseParams", "find_phrases"),
+        Detector("quilts", "QuiltParams", "find_quilts"),
+        Detector("styles", "StyleParams", "find_styles"),
+        Detector("mirrors", "MirrorParams", "find_mirrors"),
+        Detector("reuse", "ReuseParams", "find_reuse"),
+    )
+}
 """Every detector, in the order in which they run."""
