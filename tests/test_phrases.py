@@ -42,7 +42,8 @@ from unquilt.kernels.minhash import NONE, unmix
 from unquilt.kernels.near import verified_roots
 from unquilt.kernels.popular import cover_shingles
 from unquilt.kernels.words import mix
-from unquilt.report.figures.phrases import cover_discs, fitted_slope, write_phrases
+from unquilt.report.figures import write_plots
+from unquilt.report.figures.phrases import cover_discs, fitted_slope
 from unquilt.result import Result
 from unquilt.sample import sample_files
 from unquilt.synth import SynthParams, write_synth
@@ -428,8 +429,8 @@ def test_classes_hold_only_copies(planted: tuple[Path, Corpus, Result]) -> None:
 
 
 def test_figures_are_drawn_and_say_what_the_tables_say(planted: tuple[Path, Corpus, Result], tmp_path: Path) -> None:
-    _, _, result = planted
-    files = write_phrases(result, tmp_path)
+    _, corpus, result = planted
+    files = write_plots(result, corpus, tmp_path)
     names = ["popularity", "popular-per-page", "covers-stratified", "covers-uniform", "covers-host", "hosts"]
     assert {file.name for file in files} == {f"{name}.{kind}" for name in names for kind in ("csv", "png", "svg")}
     assert all(file.stat().st_size > 100 for file in files)

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
     from unquilt.ingest.run import Ingested, ingest_crawl
-    from unquilt.report.figures.mirrors import write_mirrors
-    from unquilt.report.figures.phrases import write_phrases
+    from unquilt.report.figures import write_plots
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
@@ -79,8 +78,7 @@ _HOMES = {
     "measure_robustness": "detectors.reuse.robustness",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_duplicates": "detectors.phrases.find",
-    "write_mirrors": "report.figures.mirrors",
-    "write_phrases": "report.figures.phrases",
+    "write_plots": "report.figures",
     "write_report": "report.page",
     "write_sweep": "report.figures.sweep",
     "write_synth": "synth",
@@ -92,7 +90,7 @@ __all__ = [
     "RobustnessParams", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError",
     "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled", "find_duplicates",
     "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl",
-    "load_result", "measure_robustness", "sweep_quilts", "write_duplicates", "write_mirrors", "write_phrases",
+    "load_result", "measure_robustness", "sweep_quilts", "write_duplicates", "write_plots",
     "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 

@@ -63,9 +63,10 @@ def command(
         result = find_mirrors(opened, params, probe=probe, named=pair, engine=engine)
     files = [str(result.save(opened))]
     if plots:
-        from unquilt.report.figures.mirrors import write_mirrors
+        from unquilt.report.figures import write_csv, write_plots
 
-        files += map(str, write_mirrors(result, Path(files[0])))
+        files += map(str, write_plots(result, opened, files[0]))
+        files.append(str(write_csv(result.tables["domains"], Path(files[0]) / "domains.csv")))
     if export:
         files.append(str(write_equivalents(result, Path(export))))
     if as_json:

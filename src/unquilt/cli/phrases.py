@@ -43,9 +43,9 @@ def command(corpus: str, top: int, figures: str | None, as_json: bool, quiet: bo
     folder = result.save(opened)
     drawn: list[Path] = []
     if figures:
-        from unquilt.report.figures.phrases import write_phrases
+        from unquilt.report.figures import write_plots
 
-        drawn = write_phrases(result, Path(figures))
+        drawn = write_plots(result, opened, figures)
     if as_json:
         show_json(summary(opened, result, top) | {"results": str(folder), "files": [str(file) for file in drawn]})
         return

@@ -56,9 +56,9 @@ def command(
         result = find_reuse(opened, params, engine=engine)
     folder = result.save(opened)
     if plots:
-        from unquilt.report.figures.reuse import write_reuse
+        from unquilt.report.figures import write_plots
 
-        write_reuse(result, folder)
+        write_plots(result, opened, folder)
     if as_json:
         show_json(summary(opened, result) | {"results": str(folder)})
         return

@@ -81,9 +81,9 @@ def _clusters(corpus: Corpus, params: StyleParams, engine: Any, given: dict[str,
     folder = result.save(corpus)
     files: list[Path] = []
     if given["plots"]:
-        from unquilt.report.figures.styles import write_styles
+        from unquilt.report.figures import write_plots
 
-        files += write_styles(result, corpus, folder)
+        files += write_plots(result, corpus, folder)
     if given["check"]:
         from unquilt.detectors.styles.exact import compare_exactly
         from unquilt.report.figures.styles import write_exact

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unquilt.corpus import Corpus
 from unquilt.errors import CorpusMismatch, NotACorpus
-from unquilt.report.figures import Figure, draw_svg
+from unquilt.report.figures import Figure, draw_svg, figures_of
 from unquilt.report.findings import ask
 from unquilt.result import load_result, result_files
 
@@ -151,8 +150,8 @@ def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
         result = load_result(corpus, name)
     except (NotACorpus, CorpusMismatch):  # it is being written at this moment
         return Section(name, kind.title, kind.about, None)
-    figures = importlib.import_module(f"unquilt.report.figures.{name}").figures_of(result)
-    return Section(name, kind.title, kind.about, dict(result.params), listings, [_draw(one) for one in figures])
+    figures = [_draw(one) for one in figures_of(result, corpus)]
+    return Section(name, kind.title, kind.about, dict(result.params), listings, figures)
 
 
 def _draw(figure: Figure) -> Drawn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from unquilt.corpus import write_atomically
+from unquilt.corpus import Corpus, write_atomically
+from unquilt.result import Result
 
 BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"
 INK, FAINT = "#222222", "#DDDDDD"
@@ -20,7 +22,7 @@ INK, FAINT = "#222222", "#DDDDDD"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart and the data it shows; ``figures_of(result)`` in the file of a detector's name gives those of it."""
+    """A chart and the data it shows; ``figures_of(result, corpus)`` in the file of a detector's name gives those of it."""
 
     name: str
     chart: Any
@@ -74,6 +76,19 @@ def write_figure(chart: Any, table: pa.Table, folder: Path, name: str) -> list[P
 def write_figures(figures: Iterable[Figure], folder: Path) -> list[Path]:
     """Write figures to a folder, each as PNG, SVG and CSV; their paths."""
     return [path for one in figures for path in write_figure(one.chart, one.table, folder, one.name)]
+
+
+def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
+    """The figures of any detector, by the file of its name."""
+    found: list[Figure] = importlib.import_module(f"unquilt.report.figures.{result.detector}").figures_of(
+        result, corpus
+    )
+    return found
+
+
+def write_plots(result: Result, corpus: Corpus, folder: str | Path) -> list[Path]:
+    """Write the figures of a result to a folder, each as PNG, SVG and CSV; their paths."""
+    return write_figures(figures_of(result, corpus), Path(folder))
 
 
 def draw_svg(chart: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pyarrow as pa
 
-from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, dressed, write_csv, write_figure
+from unquilt.corpus import Corpus
+from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, Figure, dressed
 from unquilt.result import Result
 
 _LEVELS = {"1": BLUE, "2": SKY, "3": GREEN, "4": ORANGE, "5": PURPLE}
@@ -19,14 +19,15 @@ _SPACE = 3.0
 _NO_AXIS: dict[str, Any] = {"axis": None}
 
 
-def write_mirrors(result: Result, folder: Path) -> list[Path]:
-    """Write the ranking evaluation and the groups as PNG, SVG and CSV, and the domains as CSV; their paths."""
+def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
+    """The ranking evaluation and the groups."""
     ranking, edges = result.tables["ranking"], mirror_edges(result.tables["pairs"])
-    return [
-        *write_figure(ranking_chart(ranking), ranking, folder, "ranking"),
-        *write_figure(groups_chart(edges), edges, folder, "groups"),
-        write_csv(result.tables["domains"], folder / "domains.csv"),
-    ]
+    figures = []
+    if len(ranking):
+        figures.append(Figure("ranking", ranking_chart(ranking), ranking))
+    if len(edges):
+        figures.append(Figure("groups", groups_chart(edges), edges))
+    return figures
 
 
 def ranking_chart(ranking: pa.Table) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -10,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unquilt.report.figures import BLUE, FAINT, GREEN, INK, ORANGE, VERMILION, dressed, write_figure
+from unquilt.corpus import Corpus
+from unquilt.report.figures import BLUE, FAINT, GREEN, INK, ORANGE, VERMILION, Figure, dressed
 from unquilt.result import Result
 
 _SIZE = {"width": 420, "height": 280}
@@ -23,24 +23,24 @@ _MOST_HOSTS = 5000
 _LARGEST_DISC = 500
 
 
-def write_phrases(result: Result, folder: Path) -> list[Path]:
-    """Write the figures to a folder, each as PNG, SVG and CSV; their paths."""
+def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
+    """The figures of the paper, drawn from this corpus."""
     tables, shingles = result.tables, result.params["shingles"]
-    written = []
+    figures = []
     popularity = tables["popularity"]
     if len(popularity):
-        written += write_figure(popularity_chart(popularity), popularity, folder, "popularity")
+        figures.append(Figure("popularity", popularity_chart(popularity), popularity))
     counts = popular_counts(tables["pages"], chosen_hosts(result))
     if len(counts):
-        written += write_figure(counts_chart(counts, shingles), counts, folder, "popular-per-page")
+        figures.append(Figure("popular-per-page", counts_chart(counts, shingles), counts))
     for sampling in _SAMPLINGS:
         discs = cover_discs(tables["covers"], sampling)
         if len(discs):
-            written += write_figure(covers_chart(discs, sampling), discs, folder, f"covers-{sampling}")
+            figures.append(Figure(f"covers-{sampling}", covers_chart(discs, sampling), discs))
     hosts = plotted_hosts(result)
     if len(hosts):
-        written += write_figure(hosts_chart(hosts, shingles), hosts, folder, "hosts")
-    return written
+        figures.append(Figure("hosts", hosts_chart(hosts, shingles), hosts))
+    return figures
 
 
 def fitted_slope(popularity: pa.Table) -> tuple[float, float]:

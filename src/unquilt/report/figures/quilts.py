@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from unquilt.corpus import Corpus
 from unquilt.report.figures import BLUE, VERMILION, Figure, dressed
 from unquilt.result import Result
 
 _BINS = 20
 
 
-def figures_of(result: Result) -> list[Figure]:
+def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
     """The figures of quilts; none if there are none."""
     quilts = result.tables["quilts"]
     if not len(quilts):

@@ -9,27 +9,28 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, VERMILION, dressed, write_csv, write_figure
+from unquilt.corpus import Corpus
+from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, VERMILION, Figure, dressed, write_csv, write_figure
 from unquilt.result import Result
 
 _BINS = 50
 _SIZE = {"width": 420, "height": 260}
 
 
-def write_reuse(result: Result, folder: Path) -> list[Path]:
-    """Write the figures of reuse to a folder, each as PNG, SVG and CSV; their paths."""
+def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
+    """How often files and chunks are copied, and how bad neighborhoods are."""
     facts = {row["name"]: row["value"] for row in result.tables["summary"].to_pylist()}
-    written = []
+    figures = []
     table = result.tables["distribution"]
     for kind in ("file", "chunk"):
         mine = table.filter(pa.array([one == kind for one in table["kind"].to_pylist()], pa.bool_()))
         if len(mine):
             chart = distribution_chart(mine, kind, facts[f"{kind} threshold"])
-            written += write_figure(chart, mine, folder, f"{kind}-copies")
+            figures.append(Figure(f"{kind}-copies", chart, mine))
     bins = badness_table(result.tables["neighborhoods"], int(facts["neighborhoods"]))
     if len(bins):
-        written += write_figure(badness_chart(bins, facts["badness threshold"]), bins, folder, "badness")
-    return written
+        figures.append(Figure("badness", badness_chart(bins, facts["badness threshold"]), bins))
+    return figures
 
 
 def distribution_chart(table: pa.Table, kind: str, threshold: float) -> Any:

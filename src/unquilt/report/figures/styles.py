@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus
 from unquilt.detectors.styles.marks import cells_of
-from unquilt.report.figures import BLUE, FAINT, INK, VERMILION, dressed, write_figure
+from unquilt.report.figures import BLUE, FAINT, INK, VERMILION, Figure, dressed, write_figure
 from unquilt.result import Result
 from unquilt.schema import STYLE_CELLS
 
@@ -21,12 +21,16 @@ _SAMPLE = 500
 _TURNS = 80
 
 
-def write_styles(result: Result, corpus: Corpus, folder: Path) -> list[Path]:
-    """Write the plots of clusters to a folder: styles-sizes and styles-graph, as PNG, SVG and CSV; their paths."""
+def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
+    """The sizes of clusters, and the similarity graph of a sample."""
     clusters = result.tables["clusters"]
-    files = write_figure(sizes_chart(clusters), clusters.select(["cluster", "pages", "kind"]), folder, "styles-sizes")
+    if not len(clusters):
+        return []
     nodes, edges = sample_graph(corpus, int(result.params["t"]))
-    return files + write_figure(graph_chart(nodes, edges, int(result.params["t"])), nodes, folder, "styles-graph")
+    return [
+        Figure("styles-sizes", sizes_chart(clusters), clusters.select(["cluster", "pages", "kind"])),
+        Figure("styles-graph", graph_chart(nodes, edges, int(result.params["t"])), nodes),
+    ]
 
 
 def write_like(result: Result, folder: Path) -> list[Path]:
