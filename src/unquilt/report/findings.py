@@ -60,17 +60,17 @@ _STRIKING = {
     "phrases": (
         "SELECT url, pages, weakest, cross_site FROM {classes} WHERE representative "
         "ORDER BY cross_site DESC, pages DESC, url LIMIT 1",
-        "{pages:,} pages are near-duplicates of one{across}.",
+        "{pages:,} pages{across} say nearly the same.",
     ),
     "quilts": (
         "SELECT url, len(sources) AS pages, covered_fraction AS share, list_bool_or([s.foreign FOR s IN sources]) AS "
         "cross_site FROM {quilts} ORDER BY covered_fraction * len(sources) DESC, url LIMIT 1",
-        "A page is stitched together from {pages:,} others{across}, which cover {share:.0%} of it.",
+        "A page is stitched together from {pages:,} pages{across}, which cover {share:.0%} of it.",
     ),
     "styles": (
         "SELECT prototype AS url, pages, domains, kind, domains > 1 AS cross_site FROM {clusters} "
-        "ORDER BY cluster LIMIT 1",
-        "{pages:,} pages on {domains:,} domains look the same: {kind}.",
+        "ORDER BY domains * pages DESC, cluster LIMIT 1",
+        "{pages:,} pages on {domains:,} domains are made alike ({kind}).",
     ),
     "reuse": (
         "SELECT prefix AS url, files AS pages, badness AS share, 2 * cross_site >= labelled AS cross_site "
@@ -101,7 +101,7 @@ def striking(corpus: Corpus) -> list[Finding]:
         rows = ask(sql, files, as_dicts=True) if files else []
         if rows:
             row = rows[0]
-            across = " on other sites" if row["cross_site"] else " of its own site"
+            across = " of different sites" if row["cross_site"] else " of one site"
             found.append(
                 (row["cross_site"], Finding(detector, sentence.format(across=across, **row), row["url"], row["pages"]))
             )

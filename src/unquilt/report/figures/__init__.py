@@ -22,7 +22,7 @@ INK, FAINT = "#222222", "#DDDDDD"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart and the data it shows; ``figures_of(result, corpus)`` in the file of a detector's name gives those of it."""
+    """A chart and the data it shows."""
 
     name: str
     chart: Any
