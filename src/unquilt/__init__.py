@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unquilt.detectors.quilts.sweep_params import SweepParams
     from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
+    from unquilt.engines.spark import SparkEngine
     from unquilt.errors import UnquiltError
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
@@ -33,6 +34,7 @@ _HOMES = {
     "Part": "corpus",
     "QuiltParams": "detectors.quilts.params",
     "Result": "result",
+    "SparkEngine": "engines.spark",
     "Story": "detectors.why",
     "SweepParams": "detectors.quilts.sweep_params",
     "SynthParams": "synth",
@@ -50,8 +52,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
-    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
+    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "SparkEngine",
+    "Story", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
     "ingest_crawl", "load_result", "sweep_quilts", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
