@@ -44,4 +44,9 @@ def figures(context: Context) -> list[Figure]:
             name="quilts on Spark, shuffle bytes a page", unit="bytes", ours=(spark["shuffle_bytes"] / pages,),
             peer=(rows["shuffle_bytes"] / pages,), peer_name="Spark SQL", note="compressed, of all exchanges together",
         ),
+        Figure(
+            name="quilts on Spark, processor time a page", unit="µs",
+            ours=(spark["processor_seconds"] / pages * 1e6,), peer=(local["processor_seconds"] / pages * 1e6,),
+            peer_name="local engine", note="driver, Java and Python workers together",
+        ),
     ]  # fmt: skip

@@ -11,6 +11,8 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
+import psutil
+
 from benchmarks.quilts_sql import SIGMA, C, K, M, count_sources
 from unquilt.corpus import Corpus
 from unquilt.detectors.quilts.find import find_quilts
@@ -55,11 +57,12 @@ def main() -> None:
             engine = stack.enter_context(SparkEngine(master=f"local[{WORKERS}]", conf=_CONF))
         answer: dict[str, Any] = {"start_seconds": time.perf_counter() - begun, "seconds": []}
         for _ in range(repeat + (kind != "sql")):
-            before = _shuffled(engine)
+            before, used = _shuffled(engine), _used()
             begun = time.perf_counter()
             answer["quilts"] = _query(engine.session, path) if kind == "sql" else _find(engine, path)
             answer["seconds"].append(time.perf_counter() - begun)
             answer["shuffle_bytes"] = _shuffled(engine) - before
+            answer["processor_seconds"] = _used() - used
     answer["first_seconds"] = answer["seconds"][0]
     answer["seconds"] = answer["seconds"][-repeat:]
     print(json.dumps(answer))
@@ -80,6 +83,13 @@ def _query(session: Any, path: str) -> int:
     found = session.sql(_COVERED).first()
     session.catalog.clearCache()
     return int(found["quilts"])
+
+
+def _used() -> float:
+    """Processor seconds of this process and all below it, which live as long as the engine."""
+    this = psutil.Process()
+    times = [process.cpu_times() for process in [this, *this.children(recursive=True)]]
+    return sum(one.user + one.system for one in times)
 
 
 def _shuffled(engine: Any) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unquilt.detectors.reuse.robustness_params import RobustnessParams
     from unquilt.detectors.why import Story, explain_page
     from unquilt.engines.local import LocalEngine
+    from unquilt.engines.spark import SparkEngine
     from unquilt.errors import UnquiltError
     from unquilt.info import Info, describe
     from unquilt.ingest.params import IngestParams
@@ -55,6 +56,7 @@ _HOMES = {
     "Result": "result",
     "ReuseParams": "detectors.reuse.params",
     "RobustnessParams": "detectors.reuse.robustness_params",
+    "SparkEngine": "engines.spark",
     "Story": "detectors.why",
     "StyleParams": "detectors.styles.params",
     "SweepParams": "detectors.quilts.sweep_params",
@@ -87,10 +89,10 @@ _HOMES = {
 __all__ = [
     "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Labelled", "LikeParams", "LocalEngine", "Match",
     "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams", "Result", "ReuseParams",
-    "RobustnessParams", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError",
-    "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled", "find_duplicates",
-    "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl",
-    "load_result", "measure_robustness", "sweep_quilts", "write_duplicates", "write_plots",
+    "RobustnessParams", "SparkEngine", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary",
+    "UnquiltError", "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled",
+    "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles",
+    "ingest_crawl", "load_result", "measure_robustness", "sweep_quilts", "write_duplicates", "write_plots",
     "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 

@@ -31,7 +31,8 @@ from unquilt.result import Result
 
 PAGES_PER_BUCKET = 1024
 _WORDS_PER_BUCKET = 1 << 14
-_MOST_BITS = 11
+_MOST_WORDS_PER_BUCKET = 1 << 22  # about 50 MB of grams
+_MOST_BITS = 11  # while buckets are not too large with so few
 ONE = np.uint64(1)
 
 QUILTED = pa.schema(
@@ -112,7 +113,8 @@ def pages_with_text(corpus: Corpus) -> int:
 
 def _bucket_bits(corpus: Corpus) -> int:
     words = sum(part.words for part in corpus.parts)
-    return min(max((words // _WORDS_PER_BUCKET).bit_length(), 4), _MOST_BITS)
+    bits = min(max((words // _WORDS_PER_BUCKET).bit_length(), 4), _MOST_BITS)
+    return max(bits, (words // _MOST_WORDS_PER_BUCKET).bit_length())
 
 
 def emit_grams(
