@@ -37,14 +37,14 @@ def run_datatrove(folder: Path, workers: int) -> dict[str, Any]:
     config = MinhashConfig(num_buckets=RUNS, hashes_per_bucket=SHINGLES // RUNS, n_grams=K)
     with tempfile.TemporaryDirectory() as scratch:
 
-        def run(step: list[Any], tasks: int) -> None:
-            LocalPipelineExecutor(step, tasks=tasks, workers=workers, logging_dir=f"{scratch}/logs-{id(step)}").run()
+        def run(name: str, step: list[Any], tasks: int) -> None:
+            LocalPipelineExecutor(step, tasks=tasks, workers=workers, logging_dir=f"{scratch}/logs/{name}").run()
 
         signatures, buckets, removed = (f"{scratch}/{name}" for name in ("signatures", "buckets", "removed"))
         reader = JsonlReader(str(folder), text_key="text", id_key="id")
-        run([reader, MinhashDedupSignature(output_folder=signatures, config=config)], files)
-        run([MinhashDedupBuckets(input_folder=signatures, output_folder=buckets, config=config)], RUNS)
-        run([MinhashDedupCluster(input_folder=buckets, output_folder=removed, config=config)], 1)
+        run("signatures", [reader, MinhashDedupSignature(output_folder=signatures, config=config)], files)
+        run("buckets", [MinhashDedupBuckets(input_folder=signatures, output_folder=buckets, config=config)], RUNS)
+        run("clusters", [MinhashDedupCluster(input_folder=buckets, output_folder=removed, config=config)], 1)
         dropped = sum(path.stat().st_size // 4 for path in Path(removed).rglob("*.remove"))
     return {"dropped": dropped}
 

@@ -371,6 +371,9 @@ def test_verified_classes_are_those_of_comparing_every_pair(data: st.DataObject)
     slow = classes_of([tuple(row) for row in rows], runs=3, length=2, agree=2, verify=verify / 6 - 1e-12)
     assert {frozenset(some) for some in found.values() if len(some) > 1} == slow
     assert all(min(some) == root for root, some in found.items())
+    # Comparing less can only part classes.
+    fewer = verified_roots(vectors, np.ascontiguousarray(runs), 2, verify, data.draw(st.integers(1, 3)))
+    assert all(roots[page] == roots[root] for page, root in enumerate(fewer.tolist()))
 
 
 @pytest.fixture(scope="module")

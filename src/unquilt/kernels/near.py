@@ -114,19 +114,18 @@ def verified_roots(shingles: Hashes, runs: Hashes, agree: int, least_equal: int,
     """
     n = len(shingles)
     parent = np.arange(n).astype(np.int64)
+    firsts = np.empty(min(n, near), np.int64)
+    groups = 0
     for j in range(n):
-        for i in range(max(j - near, 0), j):
-            if root(parent, i) != root(parent, j) and _is_edge(
-                shingles[i], shingles[j], runs[i], runs[j], agree, least_equal
-            ):
+        window = max(j - near, 0)
+        for g in range(groups + j - window):
+            i = firsts[g] if g < groups else window + g - groups
+            is_apart = (g >= groups or i < window) and root(parent, i) != root(parent, j)
+            if is_apart and _is_edge(shingles[i], shingles[j], runs[i], runs[j], agree, least_equal):
                 join(parent, i, j)
-        met = i = 0
-        while i < j - near and met < near:
-            if parent[i] == i:
-                met += 1
-                if root(parent, j) != i and _is_edge(shingles[i], shingles[j], runs[i], runs[j], agree, least_equal):
-                    join(parent, i, j)
-            i += 1
+        if root(parent, j) == j and groups < len(firsts):
+            firsts[groups] = j
+            groups += 1
     for page in range(n):
         parent[page] = root(parent, page)
     return parent
