@@ -127,7 +127,8 @@ def _like(
         f"{len(listed):,} of {corpus.pages:,} pages have more than {wanted.above} of {wanted.m} cells in common."
     )
     for gap in gaps:
-        click.echo(f"A gap after {gap['rank']:,} pages: from {gap['above']} equal cells to {gap['below']}.")
+        pages = f"{gap['rank']:,} page{'s' if gap['rank'] > 1 else ''}"
+        click.echo(f"A gap after {pages}: from {gap['above']} equal cells to {gap['below']}.")
     click.echo(f"{SHORT}\n")
     rows = ((row["cells"], f"{row['similarity']:.2f}", row["url"]) for row in listed.slice(0, given["top"]).to_pylist())
     show_table("The most similar", ["cells", "similarity", "page"], rows)

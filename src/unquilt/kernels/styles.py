@@ -57,14 +57,17 @@ def probe_keys(cells: Cells, probes: Offsets, first_page: int) -> tuple[Keys, Pa
 
 @njit(cache=True, nogil=True)
 def _link_all(
-    pages: Pages, begin: int, end: int, cells: Cells, t: int, parent: Offsets, edges: Pages, count: int
+    pages: Pages, begin: int, end: int, cells: Cells, near: Cells, t: int, parent: Offsets, edges: Pages, count: int
 ) -> int:
-    """Join every pair of a small group that is similar and not yet joined."""
+    """Join every pair of a small group that is similar and not yet joined; near is room for its cells."""
+    for i in range(end - begin):
+        for cell in range(cells.shape[1]):  # from all over a large file to where they are met again soon
+            near[i, cell] = cells[pages[begin + i], cell]
     for i in range(end - begin):
         for j in range(i):
             if root(parent, i) == root(parent, j):
                 continue
-            if equal_cells(cells, pages[begin + i], cells, pages[begin + j]) > t:
+            if equal_cells(near, i, near, j) > t:
                 join(parent, i, j)
                 edges[count, 0] = pages[begin + j]
                 edges[count, 1] = pages[begin + i]
@@ -109,6 +112,7 @@ def link_groups(pages: Pages, begins: Offsets, cells: Cells, t: int, small: int,
     for group in range(len(begins) - 1):
         longest = max(longest, begins[group + 1] - begins[group])
     parent = np.empty(longest, np.int64)
+    near = np.empty((min(small, longest), cells.shape[1]), np.uint16)
     edges = np.empty((len(pages), 2), np.uint32)
     count = 0
     for group in range(len(begins) - 1):
@@ -118,7 +122,17 @@ def link_groups(pages: Pages, begins: Offsets, cells: Cells, t: int, small: int,
         for i in range(end - begin):
             parent[i] = i
         if end - begin <= small:
-            count = _link_all(borrowed(pages), begin, end, borrowed(cells), t, borrowed(parent), borrowed(edges), count)
+            count = _link_all(
+                borrowed(pages),
+                begin,
+                end,
+                borrowed(cells),
+                borrowed(near),
+                t,
+                borrowed(parent),
+                borrowed(edges),
+                count,
+            )
         else:
             count = _link_references(
                 borrowed(pages), begin, end, borrowed(cells), t, most, borrowed(parent), borrowed(edges), count
