@@ -132,11 +132,13 @@ def checked(blocks: Iterable[Block], buckets: int) -> Iterator[Block]:
 def joined(blocks: Iterable[Block]) -> Iterator[Block]:
     """The same rows in larger blocks: reading takes time for every bucket of every block."""
     waiting: list[Block] = []
+    size = 0
     for block in blocks:
         waiting.append(block)
-        if sum(one.bytes for one in waiting) >= _BLOCK_BYTES:
+        size += block.bytes
+        if size >= _BLOCK_BYTES:
             yield _join(waiting)
-            waiting = []
+            waiting, size = [], 0
     if waiting:
         yield _join(waiting)
 

@@ -56,6 +56,42 @@ def combine(digests: Words, pages: Words, sites: Words) -> tuple[Keys, Keys, Wor
 
 
 @njit(cache=True, nogil=True)
+def by_bucket(
+    keys: Keys, seconds: Keys, thirds: Words, counts: Words, firsts: Words, bits: int
+) -> tuple[Offsets, Keys, Keys, Words, Words, Words]:
+    """The rows of combine by the top bits of their keys, in their old order within a bucket.
+
+    Gives int64[2**bits + 1], where each bucket begins, and the five columns. bits: 1 to 24. There may be no rows.
+    """
+    shift = np.uint64(64 - bits)
+    offsets = np.zeros((1 << bits) + 1, np.int64)
+    for i in range(len(keys)):
+        offsets[(keys[i] >> shift) + np.uint64(1)] += 1
+    for bucket in range(1 << bits):
+        offsets[bucket + 1] += offsets[bucket]
+    places = offsets[:-1].copy()
+    out = (
+        np.empty_like(keys),
+        np.empty_like(keys),
+        np.empty_like(thirds),
+        np.empty_like(thirds),
+        np.empty_like(thirds),
+    )
+    for i in range(len(keys)):
+        bucket = keys[i] >> shift
+        at = np.uint64(places[bucket])
+        places[bucket] = at + np.uint64(1)
+        out[0][at], out[1][at], out[2][at], out[3][at], out[4][at] = (
+            keys[i],
+            seconds[i],
+            thirds[i],
+            counts[i],
+            firsts[i],
+        )
+    return offsets, out[0], out[1], out[2], out[3], out[4]
+
+
+@njit(cache=True, nogil=True)
 def objects_of(
     keys: Keys, seconds: Keys, thirds: Words, counts: Words, pages: Words, sites: Words
 ) -> tuple[Offsets, Offsets, Offsets]:
@@ -75,7 +111,9 @@ def objects_of(
         for j in range(begin, i):
             total += counts[j]
         firsts[found], totals[found], spread[found] = begin, total, 1
-        if i - begin > 1:
+        if i - begin == 2:
+            spread[found] += sites[pages[begin]] != sites[pages[begin + 1]]
+        elif i - begin > 2:
             some = np.empty(i - begin, np.uint32)
             for j in range(begin, i):
                 some[j - begin] = sites[pages[j]]

@@ -19,14 +19,15 @@ from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.reuse.digests import Digests, Words, column_words, lists_of
 from unquilt.detectors.sites import PageArray
 from unquilt.engines import Block, Blocks, Bucket, Engine
-from unquilt.kernels.digests import combine, objects_of
-from unquilt.kernels.radix import partition, sort_pairs
+from unquilt.kernels.digests import by_bucket, combine, objects_of
+from unquilt.kernels.radix import sort_pairs
 from unquilt.schema import sha1
 
 NOBODY = np.uint32(0xFFFFFFFF)
 """The site of a page that does not take part."""
 
-_BYTES_PER_BUCKET = 1 << 21
+_BYTES_PER_CHUNK = 512  # at least, in most crawls
+_ROWS_PER_BUCKET = 1 << 16
 _MOST_BITS = 11
 _CANDIDATES = 16  # stop chunks that one bucket may propose
 
@@ -50,14 +51,14 @@ class Counting:
 
 def count_objects(corpus: Corpus, engine: Engine, what: Counting) -> Blocks:
     """The files or chunks of a corpus, each once, with its occurrences, domains and first page."""
-    size = sum(part.bytes for part in corpus.parts)
-    bits = min(max((size // _BYTES_PER_BUCKET).bit_length(), 2), _MOST_BITS)
+    rows = corpus.pages if what.kind == "file" else sum(part.bytes for part in corpus.parts) // _BYTES_PER_CHUNK
+    bits = min(max((rows // _ROWS_PER_BUCKET).bit_length(), 2), _MOST_BITS)
     emit = partial(emit_digests, what=what, bits=bits)
     with engine.exchange(
         emit, corpus.files(), name=f"Collecting {what.kind}s", buckets=1 << bits, label=lambda file: file.label
-    ) as rows:
+    ) as sent:
         step = partial(emit_objects, what=what, bits=bits)
-        return engine.exchange(step, rows, name=f"Counting {what.kind}s", buckets=1 << bits)
+        return engine.exchange(step, sent, name=f"Counting {what.kind}s", buckets=1 << bits)
 
 
 def digests_of(table: pa.Table, kind: str) -> tuple[Words, npt.NDArray[np.int64]]:
@@ -70,16 +71,13 @@ def digests_of(table: pa.Table, kind: str) -> tuple[Words, npt.NDArray[np.int64]
     return column_words(column.drop_null()), np.concatenate([[0], np.cumsum(has_one, dtype=np.int64)])
 
 
-def columns_for(kind: str) -> list[str]:
-    return ["chunk_sha1s", "chunk_sizes"] if kind == "chunk" else ["file_sha1"]
-
-
 def emit_digests(file: PartFile, *, what: Counting, bits: int) -> Iterator[Block]:
     """The digests of a part, each once for every domain in a row group, with its count and first page."""
     first = file.first
     sites = what.sites.load()
     only = Digests.unpacked(what.only.load()) if what.only else None
-    for table in file.batches(columns_for(what.kind)):
+    columns = ["file_sha1"] if what.kind == "file" else ["chunk_sha1s", *(["chunk_sizes"] if what.min_bytes else [])]
+    for table in file.batches(columns):
         words, offsets = digests_of(table, what.kind)
         numbers = np.arange(first, first + len(table), dtype=np.uint32)
         pages = np.repeat(numbers, np.diff(offsets))
@@ -90,9 +88,8 @@ def emit_digests(file: PartFile, *, what: Counting, bits: int) -> Iterator[Block
             kept &= only.find(words) >= 0
         if not kept.all():
             words, pages = words.reshape(-1, 5)[kept].reshape(-1), pages[kept]
-        keys, *others = combine(words, pages, sites)
-        keys, order, cuts = partition(keys, np.arange(len(keys), dtype=np.uint32), bits)
-        yield Block(cuts, (keys, *(column[order] for column in others)))
+        cuts, *rows = by_bucket(*combine(words, pages, sites), bits)
+        yield Block(cuts, tuple(rows))
         first += len(table)
 
 
