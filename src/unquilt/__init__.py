@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
+    from unquilt.serve.judgments import Judgments
+    from unquilt.serve.run import serve_corpus
     from unquilt.synth import SynthParams, SynthSummary, write_synth
 
 _HOMES = {
@@ -29,6 +31,7 @@ _HOMES = {
     "Info": "info",
     "IngestParams": "ingest.params",
     "Ingested": "ingest.run",
+    "Judgments": "serve.judgments",
     "LocalEngine": "engines.local",
     "Part": "corpus",
     "QuiltParams": "detectors.quilts.params",
@@ -43,6 +46,7 @@ _HOMES = {
     "find_quilts": "detectors.quilts.find",
     "ingest_crawl": "ingest.run",
     "load_result": "result",
+    "serve_corpus": "serve.run",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_report": "report.page",
     "write_sweep": "report.figures.sweep",
@@ -50,9 +54,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Info", "IngestParams", "Ingested", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
+    "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "LocalEngine", "Part", "QuiltParams", "Result", "Story",
     "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "describe", "explain_page", "find_quilts",
-    "ingest_crawl", "load_result", "sweep_quilts", "write_report", "write_sweep", "write_synth",
+    "ingest_crawl", "load_result", "serve_corpus", "sweep_quilts", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 
