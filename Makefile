@@ -1,6 +1,7 @@
 # make demo   set everything up and run the main job on the bundled sample
 # make test   set everything up, check the code and run every test
 # make check  format, lint, types and tests: before every commit
+# make gate   quality on judged pages: fails if a figure is below its floor
 # make bench  the figures in docs/performance.md, as ratios measured in one run
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test chromium check lint format bench clean
+.PHONY: demo test chromium check lint format gate bench clean
 
 demo: $(READY)
 	$(BIN)/unquilt demo -o demo.corpus
@@ -32,6 +33,9 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+gate: $(READY)
+	$(BIN)/python -m quality.gate
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, quilts, synth
+from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, reuse, spark, styles, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -22,7 +22,12 @@ BENCHMARKS = {
     "ingest": ingest.figures,
     "kernels": kernels.figures,
     "exchange": exchange.figures,
+    "phrases": phrases.figures,
+    "mirrors": mirrors.figures,
     "quilts": quilts.figures,
+    "spark": spark.figures,
+    "styles": styles.figures,
+    "reuse": reuse.figures,
     "synth": synth.figures,
 }
 _RESULTS = Path(__file__).with_name("results.json")
@@ -79,7 +84,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _cache() -> Path:
-    """Where downloads and data made once are kept: about 3 GB."""
+    """Where downloads and data made once are kept: about 8 GB."""
     home = os.environ.get("UNQUILT_BENCH_CACHE")
     cache = Path(home) if home else Path.home() / ".cache" / "unquilt-bench"
     cache.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,7 @@ def figures(context: Context) -> list[Figure]:
 
 def _scaling(context: Context) -> list[Figure]:
     """Time per page on planted webs of growing size."""
-    sizes = (1_000, 4_000) if context.small else (10_000, 100_000)
+    sizes = (1_000, 4_000) if context.small else (10_000, 100_000, 1_000_000)
     runs = []
     for pages in sizes:
         web, corpus = context.cache / f"synth-{pages}", context.scratch / f"synth-{pages}.corpus"

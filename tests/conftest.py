@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from unquilt.engines.local import LocalEngine
+
+if TYPE_CHECKING:
+    from unquilt.engines.spark import SparkEngine
 
 # The first example may compile a kernel; timings never decide a test.
 settings.register_profile("unquilt", deadline=None)
@@ -29,6 +34,15 @@ def engine() -> Iterator[LocalEngine]:
 
 
 @pytest.fixture(scope="session")
+def spark_engine() -> Iterator[SparkEngine]:
+    """One session of Spark, on two cores, for all tests: starting it takes seconds."""
+    from unquilt.engines.spark import SparkEngine
+
+    with SparkEngine(master="local[2]", conf={"spark.ui.enabled": "false"}) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
 def unquilt() -> Unquilt:
     """Runs ``unquilt ARGUMENTS`` as a program of its own."""
 
@@ -37,6 +51,11 @@ def unquilt() -> Unquilt:
         return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+def heed_ctrl_c() -> None:
+    """For a program that is started: a shell makes what it runs in the background deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def record(url: str, body: bytes, *, date: str = "2020-01-01T00:00:00Z", head: bytes = b"") -> bytes:

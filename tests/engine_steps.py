@@ -49,6 +49,26 @@ def collect(bucket: Bucket) -> tuple[int, list[int], list[int]]:
     return bucket.number, *(sorted(column.tolist()) for column in bucket.columns)  # type: ignore[return-value]
 
 
+def rows_of(bucket: Bucket) -> tuple[int, list[list[int]], list[str]]:
+    """Everything about a bucket, in its order."""
+    return bucket.number, [column.tolist() for column in bucket.columns], [str(one.dtype) for one in bucket.columns]
+
+
+def hot_key(number: int) -> Iterator[Block]:
+    """Half a million rows in five blocks; nine of ten have the same key."""
+    for _ in range(5):
+        keys = np.arange(100_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        keys[10_000:] = 7
+        keys, values, offsets = partition(keys, np.full(len(keys), number, np.uint32), BITS)
+        yield Block(offsets, (keys, values))
+
+
+def fail_at_bucket(bucket: Bucket) -> int:
+    if bucket.number == 5:
+        raise KeyError("five")
+    return bucket.number
+
+
 def fail_at_three(number: int) -> int:
     working_on(f"page http://a.example/{number}")
     if number == 3:

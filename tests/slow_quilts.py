@@ -176,18 +176,6 @@ def minimum_cover(shares: Iterable[set[Gram]]) -> int:
     raise AssertionError("all sets together cover everything")
 
 
-def fold_pages(pages: Sequence[Page]) -> list[Page]:
-    """The pages without those whose words are the words of an earlier page; pages without words all stay."""
-    seen: set[Gram] = set()
-    kept = []
-    for page in pages:
-        words = tuple(words_of(page.text))
-        if not words or words not in seen:
-            kept.append(page)
-        seen.add(words)
-    return kept
-
-
 @dataclass(frozen=True, order=True)
 class Patch:
     """A run of words of a page that stands in a source as well, in characters of both texts."""

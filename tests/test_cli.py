@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Unquilt, page, record, write_warc
+from conftest import Unquilt, heed_ctrl_c, page, record, write_warc
 from unquilt.cli import COMMANDS
 from unquilt.cli.show import clean, counts_sentence
 from unquilt.progress import duration, size_text
@@ -110,11 +110,11 @@ def test_a_folder_of_warcs_is_told_from_a_corpus(tmp_path: Path, unquilt: Unquil
 def test_ctrl_c_ends_with_130_and_what_to_do(kind: signal.Signals, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "unquilt", "synth", str(tmp_path / "out"), "--pages", "300000"],
-        stderr=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     time.sleep(3)
     process.send_signal(kind)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Run the same command again." in said
 

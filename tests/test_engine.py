@@ -15,6 +15,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
+from conftest import heed_ctrl_c
 from engine_steps import (
     BITS,
     collect,
@@ -186,6 +187,7 @@ def start_sleeper(folder: Path) -> tuple[subprocess.Popen[str], set[int]]:
         [sys.executable, "-c", SLEEPER, str(folder), str(Path(__file__).parent)],
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_ctrl_c,
     )
     deadline = time.monotonic() + 60
     while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:
@@ -194,7 +196,7 @@ def start_sleeper(folder: Path) -> tuple[subprocess.Popen[str], set[int]]:
 
 
 def wait_for_end(processes: set[int]) -> set[int]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while (left := {pid for pid in processes if psutil.pid_exists(pid)}) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
@@ -203,7 +205,7 @@ def wait_for_end(processes: set[int]) -> set[int]:
 def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     program, workers = start_sleeper(tmp_path)
     program.send_signal(signal.SIGINT)
-    output, _ = program.communicate(timeout=20)
+    output, _ = program.communicate(timeout=120)
     assert (program.returncode, output) == (130, "Sleeping was stopped.\n")
     assert len(workers) == 2
     assert not wait_for_end(workers)
@@ -212,7 +214,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
 def test_a_killed_program_leaves_no_process_behind(tmp_path: Path) -> None:
     program, workers = start_sleeper(tmp_path)
     program.kill()
-    program.communicate(timeout=20)
+    program.communicate(timeout=120)
     assert len(workers) == 2
     assert not wait_for_end(workers)
 

@@ -3,8 +3,10 @@
 from urllib.parse import urljoin
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from unquilt.ingest.html import MAX_LINKS, MAX_TITLE, Parsed, fold_text, parse_html
+from unquilt.ingest.html import MAX_LINKS, MAX_TITLE, Parsed, fold_text, parse_html, place_links
 
 URL = "http://h.example/a/b/c.html"
 
@@ -260,3 +262,23 @@ def test_what_deep_nesting_holds_is_read() -> None:
         parsed = parse(html)
         assert len(b"".join(parsed.text.split())) == 3002
         assert list(parsed.links) == [urljoin(URL, "d")]
+
+
+def test_links_have_their_place_in_the_text() -> None:
+    html = (
+        b"<title>T</title><base href='http://b.example/x/'><p>one <a href='a.html'>two</a> th<a href='/b'>ree</a>"
+        b"<script>var s = '<a href=no>'</script><p title='a > b'>four <!-- <a href=no> -->"
+        b"<a class='<' href='http://c.example/?q=1&amp;r=2#f'>five</a>"
+    )
+    text = parse_html(html, "http://a.example/").text.decode()
+    letters = "".join(text.split())
+    found = [(link, letters[before:][:3]) for link, before in place_links(html, "http://a.example/")]
+    assert found[:2] == [("http://b.example/x/a.html", "two"), ("http://b.example/b", "ree")]
+    assert [link for link, _ in found[2:]] in ([], ["http://c.example/?q=1&r=2"])
+
+
+@given(st.text("<a href=x>\ue000\ue001 b</", max_size=60))
+def test_placing_links_survives_anything(text: str) -> None:
+    html = text.encode()
+    letters = "".join(parse_html(html, "http://a.example/").text.decode().split())
+    assert all(0 <= before <= len(letters) for _, before in place_links(html, "http://a.example/"))

@@ -64,6 +64,7 @@ def test_a_page_has_everything_its_bytes_tell(tmp_path: Path) -> None:
         "bytes": len(html),
         "file_sha1": hashlib.sha1(html).digest(),
         "chunk_sha1s": [hashlib.sha1(chunk).digest() for chunk in chunks],
+        "chunk_sizes": [len(chunk) for chunk in chunks],
         "style": style.tobytes(),
         "links": ["http://www.a.co.uk/d/x.html", "http://b.example/"],
         "canonical": "http://www.a.co.uk/c",

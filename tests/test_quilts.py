@@ -26,12 +26,12 @@ from slow_quilts import (
     SlowQuilts,
     find_patches,
     first_places,
-    fold_pages,
     grams_of,
     spans_of,
     words_of,
 )
 from unquilt.corpus import Corpus
+from unquilt.detectors.phrases.find import find_duplicates
 from unquilt.detectors.quilts.find import find_quilts
 from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.engines.local import LocalEngine
@@ -66,6 +66,12 @@ def alone() -> Iterator[LocalEngine]:
 
 def pages_of(corpus: Corpus) -> list[Page]:
     return [Page(**row) for row in corpus.read(["url", "host", "domain", "ip", "text"]).to_pylist()]
+
+
+def fold_pages(corpus: Corpus, engine: LocalEngine) -> list[Page]:
+    """The pages without near-duplicates of others; that these are right is proven where they are found."""
+    kept = find_duplicates(corpus, engine=engine).tables["pages"]["keep"].to_pylist()
+    return [page for page, is_kept in zip(pages_of(corpus), kept, strict=True) if is_kept]
 
 
 def quilts_of(result: Result) -> list[Quilt]:
@@ -177,7 +183,7 @@ def test_real_pages_have_no_collisions(sample: Corpus, engine: LocalEngine) -> N
 def test_real_duplicates_are_folded_before_anything_is_compared(sample: Corpus, engine: LocalEngine) -> None:
     params = QuiltParams(collapse=True, foreign="none", c=3, sigma=0.4)
     pages = pages_of(sample)
-    folded = fold_pages(pages)
+    folded = fold_pages(sample, engine)
     assert len(folded) < len(pages)
     result = find_quilts(sample, params, engine=engine)
     assert quilts_of(result) == find_slowly(SlowQuilts(folded, params.k), params)
@@ -310,7 +316,7 @@ def check_all(rows: list[Row], params: QuiltParams, engine: LocalEngine) -> Resu
     with corpus_of(rows, engine) as corpus:
         pages = pages_of(corpus)
         result = find_quilts(corpus, params, engine=engine)
-    slow = SlowQuilts(fold_pages(pages) if params.collapse else pages, params.k)
+        slow = SlowQuilts(fold_pages(corpus, engine) if params.collapse else pages, params.k)
     assert quilts_of(result) == find_slowly(slow, params)
     assert set(result.tables["quilts"]["collisions"].to_pylist()) <= {0 if params.exact else None}
     check_patches(result, pages, params.k)

@@ -40,15 +40,30 @@ class Result:
 
 def load_result(corpus: Corpus, detector: str, *, params: Mapping[str, Any] | None = None) -> Result:
     """A result saved earlier. One made from other pages, or with other ``params``, is refused."""
+    known = check_result(corpus, detector, params=params)
     folder = corpus.results / detector
+    tables = {name: pq.read_table(folder / f"{name}.parquet") for name in known["tables"]}
+    return Result(detector, tables, known["params"], known["corpus"])
+
+
+def check_result(corpus: Corpus, detector: str, *, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What is known of a result saved earlier, without reading its tables; refused as by ``load_result``."""
     run = f"Make it:  unquilt {detector} {corpus.path}"
     try:
-        known = json.loads((folder / _JSON).read_bytes())
+        known: dict[str, Any] = json.loads((corpus.results / detector / _JSON).read_bytes())
     except FileNotFoundError:
         raise NotACorpus(f"{corpus.path} has no result of {detector}.", fix=run) from None
     if known["corpus"] != corpus.digest:
         raise CorpusMismatch(f"The result of {detector} was made before {corpus.path} changed.", fix=run)
     if params is not None and known["params"] != dict(params):
         raise CorpusMismatch(f"The result of {detector} was made with other parameters: {known['params']}.", fix=run)
-    tables = {name: pq.read_table(folder / f"{name}.parquet") for name in known["tables"]}
-    return Result(detector, tables, known["params"], known["corpus"])
+    return known
+
+
+def result_files(corpus: Corpus, detector: str) -> dict[str, str] | None:
+    """The Parquet files of a result by table; None if there is none for the pages the corpus has now."""
+    try:
+        known = check_result(corpus, detector)
+    except (NotACorpus, CorpusMismatch):
+        return None
+    return {name: str(corpus.results / detector / f"{name}.parquet") for name in known["tables"]}

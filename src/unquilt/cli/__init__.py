@@ -16,7 +16,12 @@ from unquilt.errors import Cancelled, StepFailed, UnquiltError
 COMMANDS = {
     "run": "the main job: read a crawl, find what is copied, write a report",
     "ingest": "read a crawl into a corpus",
+    "phrases": "find near-duplicates, popular phrases, and hosts made of them",
+    "dedup": "list which pages to keep and which to drop as near-duplicates",
     "quilts": "find pages stitched together from others, and where each patch came from",
+    "styles": "find pages made by the same template, or made like a given page",
+    "mirrors": "find hosts that replicate hosts, and to what degree",
+    "reuse": "find copied files and chunks, the pages made of them, and bad neighborhoods",
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",
@@ -24,6 +29,10 @@ COMMANDS = {
     "judge": "how often detectors are right, by the judgments made in serve",
     "synth": "write a made-up crawl whose copies are known",
     "sweep": "how many pages are quilts as one parameter moves: a table and plots",
+    "config": "print every setting of a run with its meaning, as a file for --config",
+    "export": "write what is labelled as a set that a crawler can carry",
+    "match": "match pages against such a set, without a corpus",
+    "robustness": "how much a copied site must be changed until it is not found any more",
     "demo": "the main job on a small crawl that comes with unquilt",
 }
 """Every command and what it does, in the order of --help. Each is a module of this package."""

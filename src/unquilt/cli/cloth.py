@@ -9,7 +9,7 @@ from unquilt.cli.show import clean
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from unquilt.detectors.why import Story
+    from unquilt.detectors.why import Source, Story
 
 # Okabe and Ito's colors, that color-blind people can tell apart, and three more; beyond, they repeat.
 _COLORS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#9ad0a0", "#c0a0e0", "#b0b0b0")
@@ -46,9 +46,20 @@ def _legend(story: Story, most: int) -> Any:
         age = {True: "older", False: "not older", None: ""}[source.is_older]
         table.add_row(
             f"[{_color(i)}]█ {i + 1}[/]", f"{source.share:.1%}", f"{source.grams:,}", _day(source.time), age,
-            "yes" if source.is_attributed else "no", _safe(source.url) + ("" if source.is_foreign else "  (same site)"),
+            _linked(source), _safe(source.url) + ("" if source.is_foreign else "  (same site)"),
         )  # fmt: skip
     return table
+
+
+def _linked(source: Source) -> str:
+    """Whether the page links to a source, and where."""
+    from unquilt.detectors.why import NEAR_CHARACTERS
+
+    if not source.is_attributed:
+        return "no"
+    if source.link_distance is None:
+        return "yes"
+    return "near the patch" if source.link_distance <= NEAR_CHARACTERS else "elsewhere in it"
 
 
 def _cloth(story: Story, *, is_colored: bool) -> Text:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import click
 
+from unquilt.errors import BadParameter
 from unquilt.params import Knob, Params, parse_size
+
+if TYPE_CHECKING:
+    from unquilt.progress import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SomeParams = TypeVar("SomeParams", bound=Params)
@@ -60,11 +64,15 @@ def params_from(params: type[SomeParams], given: dict[str, Any]) -> SomeParams:
 
 def engine_options(command: Command) -> Command:
     """Where and with how much a job runs."""
+    conf = "For --engine spark: a setting of Spark's, as spark.executor.memory=8g; may be repeated."
+    command = click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", help=conf)(command)
+    master = "For --engine spark: the cluster, as spark://HOST:7077 or yarn.  [default: this machine]"
+    command = click.option("--master", metavar="URL", help=master)(command)
     memory = "Memory for all processes together, as 4GB.  [default: 70 % of what is free]"
     command = click.option("--memory", type=Size(), help=memory)(command)
     command = click.option("--workers", type=int, help="Worker processes.  [default: one a processor]")(command)
-    engines = click.Choice(["local"])
-    where = "Where the steps run.  [default: local]"
+    engines = click.Choice(["local", "spark"])
+    where = "Where the steps run: on this machine, or on Apache Spark.  [default: local]"
     return click.option("--engine", type=engines, default="local", help=where)(command)
 
 
@@ -76,9 +84,52 @@ def output_options(command: Command) -> Command:
 
 def make_engine(given: dict[str, Any], *, quiet: bool, preload: Sequence[str] = ()) -> Any:
     """The engine the options ask for, which are taken out of ``given``; workers begin to import ``preload``."""
-    from unquilt.engines.local import LocalEngine
     from unquilt.progress import for_stream
 
-    given.pop("engine")
     progress = for_stream(quiet=quiet)
-    return LocalEngine(workers=given.pop("workers"), memory=given.pop("memory"), progress=progress, preload=preload)
+    options = {name: given.pop(name) for name in ("workers", "memory", "master", "spark_conf")}
+    if given.pop("engine") == "spark":
+        return _make_spark(**options, progress=progress)
+    for name in ("master", "spark_conf"):
+        if options.pop(name):
+            option = "--" + name.replace("_", "-")
+            raise BadParameter(f"{option} is for Spark, and the engine is local.", fix="Add --engine spark.")
+    from unquilt.engines.local import LocalEngine
+
+    return LocalEngine(**options, progress=progress, preload=preload)
+
+
+def _make_spark(
+    *, workers: int | None, memory: int | None, master: str | None, spark_conf: Sequence[str], progress: Progress
+) -> Any:
+    if workers is not None and (master or workers < 1):
+        raise BadParameter(
+            f"--workers is {workers}" + (f", but {master} has its own." if master else "; it must be at least 1."),
+            fix="Leave it out; on a cluster, --spark-conf spark.cores.max=N bounds the cores.",
+        )
+    if memory is not None:
+        raise BadParameter(
+            "--memory is for the local engine; on Spark each process has its own.",
+            fix="Use --spark-conf spark.executor.memory=8g, or spark.driver.memory=8g without a cluster.",
+        )
+    conf = parse_conf(spark_conf)
+    try:
+        from unquilt.engines.spark import SparkEngine
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pyspark", "py4j"):
+            raise
+        raise BadParameter(
+            "--engine spark needs pyspark, which is not installed.", fix="Install it:  pip install 'unquilt[spark]'"
+        ) from None
+    return SparkEngine(master=f"local[{workers}]" if workers else master, conf=conf, progress=progress)
+
+
+def parse_conf(pairs: Sequence[str]) -> dict[str, str]:
+    """Settings of Spark's, each as ``spark.executor.memory=8g``."""
+    for pair in pairs:
+        if not pair.partition("=")[0].startswith("spark.") or "=" not in pair:
+            raise BadParameter(
+                f"--spark-conf is {pair!r}; it must be a name and a value.",
+                fix="Write it as spark.executor.memory=8g; repeat the option for more.",
+            )
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}

@@ -2,74 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from unquilt.cli.ingest import show, summary
-from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
-from unquilt.cli.quilts import summary as quilts_summary
-from unquilt.cli.show import show_json
-from unquilt.detectors.quilts.params import QuiltParams
+from unquilt.cli.options import Command, engine_options, make_engine, options_of, output_options, params_from
+from unquilt.cli.show import show_json, show_table
+from unquilt.detectors import DETECTORS
+from unquilt.errors import BadParameter
 from unquilt.ingest.params import IngestParams
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus
     from unquilt.engines import Engine
-    from unquilt.result import Result
+    from unquilt.ingest.run import Ingested
+    from unquilt.params import Params
+
+
+def run_options(command: Command) -> Command:
+    """What is run, and how."""
+    names = ", ".join(DETECTORS)
+    parts: list[Callable[[Command], Command]] = [
+        click.option("--only", metavar="LIST", default="", help=f"Only these detectors, with commas: {names}."),
+        click.option("--skip", metavar="LIST", default="", help="All detectors but these."),
+        click.option("--config", metavar="FILE", help="Settings of every part, as `unquilt config` prints them."),
+        click.option("--estimate/--no-estimate", default=True, help="Say before what it will take.  [default: say it]"),
+        options_of(IngestParams),
+        engine_options,
+        output_options,
+    ]
+    for add in reversed(parts):
+        command = add(command)
+    return command
 
 
 @click.command("run")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--out", required=True, metavar="OUT", help="The corpus: a folder to make, or one to add to.")
-@options_of(IngestParams)
-@engine_options
-@output_options
-def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **options: Any) -> None:
+@run_options
+def command(inputs: tuple[str, ...], out: str, **options: Any) -> None:
     """The main job: read a crawl into a corpus, find what is copied, and write OUT/report.html.
 
-    INPUT is all that `unquilt ingest` reads. Stopped at any moment, the same command goes on where it was.
+    INPUT is all that `unquilt ingest` reads. Stopped at any moment, the same command goes on where it was. Run again,
+    it does only what is new: inputs that are not in the corpus yet, detectors whose settings have changed.
     """
-    run_all(inputs, out, as_json=as_json, quiet=quiet, **options)
+    run_all(inputs, out, **options)
 
 
-def run_all(inputs: Sequence[str], out: str, *, as_json: bool, quiet: bool, **options: Any) -> None:
-    params = params_from(IngestParams, options)
+def run_all(
+    inputs: Sequence[str], out: str, *, only: str, skip: str, config: str | None, estimate: bool, as_json: bool,
+    quiet: bool, **options: Any,
+) -> None:  # fmt: skip
+    chosen = _chosen(only, skip)
+    params, settings = _settings(config, options)
+    begun = time.monotonic()
     with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
+        from unquilt.ingest.inputs import plan
         from unquilt.ingest.run import ingest_crawl
         from unquilt.report.page import write_report
 
-        done = ingest_crawl(inputs, out, params, engine=engine)
-        quilts = find_or_load(done.corpus, engine)
-    report = write_report(done.corpus, done.corpus.path / "report.html")
-    if as_json:
-        found = quilts_summary(done.corpus, quilts) if quilts else None
-        show_json({"ingest": summary(done), "quilts": found, "report": str(report)})
-        return
-    show(done)
-    if quilts:
-        found = quilts_summary(done.corpus, quilts)
+        planned = plan(inputs, params)
+        if estimate:
+            _tell_estimate(planned.pieces, out, engine, is_silent=quiet or as_json)
+        done = ingest_crawl(planned, out, params, engine=engine)
+        stages = [("ingest", done.seconds, bool(done.parts))]
+        for name in chosen:
+            stages.append(_detect(name, done.corpus, settings.get(name, {}), engine))
+    report = done.corpus.path / "report.html"
+    if any(is_new for _, _, is_new in stages) or not report.exists():
+        write_report(done.corpus, report)
+    took = {name: round(seconds, 3) for name, seconds, _ in stages}
+    _show(done, report, stages, time.monotonic() - begun) if not as_json else show_json(
+        {"ingest": summary(done), **_facts(done.corpus), "report": str(report), "seconds": took}
+    )
+
+
+def _chosen(only: str, skip: str) -> list[str]:
+    """The detectors to run, in their order."""
+    asked = {"--only": _names(only), "--skip": _names(skip)}
+    for option, names in asked.items():
+        for name in names:
+            if name not in DETECTORS:
+                raise BadParameter(
+                    f"{option} names {name}, which is no detector.", fix=f"There are {', '.join(DETECTORS)}."
+                )
+    return [name for name in DETECTORS if name in (asked["--only"] or DETECTORS) and name not in asked["--skip"]]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _settings(config: str | None, options: dict[str, Any]) -> tuple[IngestParams, dict[str, dict[str, Any]]]:
+    """The settings of ingest and of the detectors; an option of the command line is stronger than the file."""
+    params = params_from(IngestParams, options)
+    if config is None:
+        return params, {}
+    from unquilt.config import read_config
+
+    settings = read_config(config)
+    context = click.get_current_context()
+    typed = {
+        field.name
+        for field in dataclasses.fields(IngestParams)
+        if context.get_parameter_source(field.name) is click.core.ParameterSource.COMMANDLINE
+    }
+    given = {name: value for name, value in settings.get("ingest", {}).items() if name not in typed}
+    return dataclasses.replace(params, **given), settings
+
+
+def _tell_estimate(pieces: Sequence[Any], out: str, engine: Any, *, is_silent: bool) -> None:
+    from unquilt.estimate import check_room, estimate
+    from unquilt.progress import duration, size_text
+
+    need = estimate(pieces, workers=engine.workers, memory=engine.memory)
+    check_room(need, Path(out), Path(tempfile.gettempdir()))
+    if not is_silent:
+        scratch = f" and up to {size_text(need.scratch_bytes)} of scratch files" if need.scratch_bytes else ""
         click.echo(
-            f"{found['quilts']:,} pages ({found['share']:.1%}) are stitched together from pages of other domains."
+            f"{size_text(need.input_bytes)} to read: about {duration(max(need.seconds, 1))}, "
+            f"{size_text(need.corpus_bytes)} on disk{scratch}, within {size_text(engine.memory)} of memory.",
+            err=True,
         )
-    click.echo(f"The report is in {report}")
 
 
-def find_or_load(corpus: Corpus, engine: Engine) -> Result | None:
-    """The quilts of a corpus, found now unless they were found before; None if it has no text."""
-    from unquilt.detectors.quilts.find import find_quilts
+def _detect(name: str, corpus: Corpus, given: dict[str, Any], engine: Engine) -> tuple[str, float, bool]:
+    """Run a detector unless its result is there: its name, the seconds it took, and whether anything was done."""
     from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
-    from unquilt.result import load_result
+    from unquilt.result import check_result
 
-    params = QuiltParams()
+    params: Params = DETECTORS[name].params_type()(**given)
+    begun = time.monotonic()
     try:
-        return load_result(corpus, "quilts", params=params.as_dict())
+        check_result(corpus, name, params=params.as_dict())
     except (NotACorpus, CorpusMismatch):
-        pass
-    try:
-        found = find_quilts(corpus, params, engine=engine)
-    except BadInput:
-        return None
-    found.save(corpus)
-    return found
+        try:
+            DETECTORS[name].finder()(corpus, params, engine=engine).save(corpus)
+        except BadInput as nothing:  # a list of URLs has no text, and that is no fault
+            click.echo(f"No {name}: {nothing.message}", err=True)
+            return name, time.monotonic() - begun, False
+        return name, time.monotonic() - begun, True
+    return name, time.monotonic() - begun, False
+
+
+def _facts(corpus: Corpus) -> dict[str, Any]:
+    from unquilt.report.findings import five_numbers, striking
+
+    return {
+        "numbers": [dataclasses.asdict(number) for number in five_numbers(corpus)],
+        "striking": [dataclasses.asdict(one) for one in striking(corpus)],
+    }
+
+
+def _show(done: Ingested, report: Path, stages: list[tuple[str, float, bool]], seconds: float) -> None:
+    """What a person should know after a run."""
+    from unquilt.progress import duration
+    from unquilt.report.findings import five_numbers, striking
+
+    show(done)
+    if not any(is_new for _, _, is_new in stages):
+        click.echo("Nothing was to be done: every result is there, made from these pages with these settings.")
+    rows = [
+        (number.name, f"{number.share:.1%}", f"{number.pages:,}", f"{number.same_site:,}", f"{number.cross_site:,}")
+        for number in five_numbers(done.corpus)
+    ]
+    if rows:
+        click.echo()
+        show_table("Of all pages", ["", "share", "pages", "within a site", "across sites"], rows)
+    found = striking(done.corpus)
+    if found:
+        click.echo("\nMost striking")
+        for one in found:
+            click.echo(f"  {one.sentence}")
+            click.echo(f"    {one.url}")
+    times = ", ".join(f"{name} {duration(took)}" for name, took, is_new in stages if is_new)
+    if times:
+        click.echo(f"\n{times}; {duration(seconds)} in all.")
+    if rows:
+        click.echo(f"See a page:  unquilt why {done.corpus.path} URL")
+    click.echo(f"The report is in {report}")

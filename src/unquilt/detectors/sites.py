@@ -47,9 +47,13 @@ class PageArrays:
         self._folder = folder
 
     def save(self, name: str, values: npt.NDArray[np.uint32]) -> PageArray:
-        path = self._folder / f"{name}.npy"
+        path = self.path(f"{name}.npy")
         np.save(path, values)
         return PageArray(str(path))
+
+    def path(self, name: str) -> Path:
+        """Where another file of the job can be."""
+        return self._folder / name
 
 
 def site_numbers(corpus: Corpus, level: str) -> npt.NDArray[np.uint32]:

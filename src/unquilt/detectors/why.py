@@ -16,16 +16,22 @@ import pyarrow.compute as pc
 from unquilt.corpus import Corpus
 from unquilt.detectors.quilts.find import QUILTED, find_quilted, pages_with_text, share_grams
 from unquilt.detectors.quilts.params import QuiltParams
-from unquilt.detectors.quilts.patches import describe_quilts
+from unquilt.detectors.quilts.patches import describe_quilts, plain_url
 from unquilt.detectors.sites import page_arrays, site_numbers
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput
+from unquilt.ingest.again import COLUMNS, read_again
+from unquilt.ingest.html import place_links
+from unquilt.ingest.params import IngestParams
+from unquilt.ingest.sites import domain_of, host_of
 from unquilt.kernels.grams import hash_grams
 from unquilt.kernels.words import hash_words
 
 _NEAR = 200  # of the URLs that are suggested, how many are compared
 _MOSTLY = 0.5
+NEAR_CHARACTERS = 300
+"""A link this near to a patch, not counting white space, is taken to name its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ class Source:
     grams: int
     share: float  # of the page's grams
     is_foreign: bool
-    is_attributed: bool
+    is_attributed: bool  # the page links to it, or to its domain
+    link_distance: int | None  # characters from its patches to the nearest such link; None if not known
     time: datetime | None
     is_older: bool | None  # than the page; None if one of them has no date
 
@@ -100,7 +107,7 @@ def find_page(corpus: Corpus, url: str) -> tuple[int, dict[str, Any]]:
     near: list[str] = []
     for file in corpus.files():
         first = file.first
-        for table in file.batches(["url", "time", "words", "text"]):
+        for table in file.batches([*COLUMNS, "time", "words", "text"]):
             at = pc.index(table["url"], url).as_py()
             if at >= 0:
                 return first + at, table.slice(at, 1).to_pylist()[0]
@@ -135,6 +142,7 @@ def _tell(row: dict[str, Any], grams: int, tables: dict[str, pa.Table], params: 
     fraction = quilt.get("patch_fraction", 0.0)
     letters = sum(character.isalnum() for character in row["text"] or "")
     copied = sum(character.isalnum() for patch in patches for character in row["text"][patch.begin : patch.end])
+    sources = _with_link_distances(row, sources, patches)
     story = Story(
         url=row["url"],
         text=row["text"] or "",
@@ -159,9 +167,37 @@ def _source(one: dict[str, Any], time: datetime | None, grams: int) -> Source:
         share=one["grams"] / grams,
         is_foreign=one["foreign"],
         is_attributed=one["attributed"],
+        link_distance=None,
         time=one["time"],
         is_older=one["time"] < time if one["time"] and time else None,
     )
+
+
+def _with_link_distances(row: dict[str, Any], sources: list[Source], patches: list[Patch]) -> list[Source]:
+    """The sources, each linked to with how near to its patches a link to it stands."""
+    if row["file_sha1"] is None or not any(source.is_attributed for source in sources):
+        return sources
+    try:
+        ((_, html),) = read_again([row], IngestParams(max_page_bytes=1 << 30, status="any"))
+    except (BadInput, OSError):
+        return sources  # the crawl is not there any more
+    links = place_links(html, row["url"])
+    pages: dict[str, list[int]] = {}
+    domains: dict[str, list[int]] = {}
+    for link, place in links:
+        pages.setdefault(plain_url(link), []).append(place)
+        domains.setdefault(domain_of(host_of(link)), []).append(place)
+    space_before = np.cumsum([0, *(character.isspace() for character in row["text"])])
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for patch in patches:
+        begin, end = (int(at - space_before[at]) for at in (patch.begin, patch.end))
+        spans.setdefault(patch.source, []).append((begin, end))
+    measured = []
+    for i, source in enumerate(sources):
+        near = pages.get(plain_url(source.url)) or domains.get(domain_of(host_of(source.url)), [])
+        away = [max(begin - at, at - end, 0) for at in near for begin, end in spans.get(i, [])]
+        measured.append(replace(source, link_distance=min(away) if source.is_attributed and away else None))
+    return measured
 
 
 def likely_cause(story: Story, params: QuiltParams) -> str:

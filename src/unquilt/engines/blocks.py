@@ -104,7 +104,7 @@ class WriteBlocks:
         written = Written()
         with ExitStack() as stack:
             memory, disk = _Appender(self.memory_path, stack), _Appender(self.disk_path, stack)
-            for block in _joined(self._checked(item)):
+            for block in joined(checked(self.step(item), self.buckets)):
                 size = block.bytes + block.offsets.nbytes
                 fits = written.memory_bytes + size <= self.grant
                 segment = (memory if fits else disk).append(block)
@@ -116,18 +116,20 @@ class WriteBlocks:
                     written.disk_bytes += size
         return written
 
-    def _checked(self, item: Any) -> Iterator[Block]:
-        for block in self.step(item):
-            rows = len(block.columns[0])
-            if len(block.offsets) != self.buckets + 1 or block.offsets[-1] != rows:
-                raise ValueError(f"a block of {len(block.offsets) - 1} buckets where {self.buckets} were asked for")
-            if any(len(column) != rows for column in block.columns):
-                raise ValueError("the columns of a block have different lengths")
-            if rows:
-                yield block
+
+def checked(blocks: Iterable[Block], buckets: int) -> Iterator[Block]:
+    """The blocks that have rows; an error if one is not cut into so many buckets."""
+    for block in blocks:
+        rows = len(block.columns[0])
+        if len(block.offsets) != buckets + 1 or block.offsets[-1] != rows:
+            raise ValueError(f"a block of {len(block.offsets) - 1} buckets where {buckets} were asked for")
+        if any(len(column) != rows for column in block.columns):
+            raise ValueError("the columns of a block have different lengths")
+        if rows:
+            yield block
 
 
-def _joined(blocks: Iterable[Block]) -> Iterator[Block]:
+def joined(blocks: Iterable[Block]) -> Iterator[Block]:
     """The same rows in larger blocks: reading takes time for every bucket of every block."""
     waiting: list[Block] = []
     for block in blocks:

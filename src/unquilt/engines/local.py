@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import signal
@@ -22,8 +21,8 @@ import pyarrow as pa
 
 from unquilt.engines import BUCKET_BITS, Block, Blocks, Bucket, Item, Result
 from unquilt.engines.blocks import LocalBlocks, ReadAndWrite, ReadBuckets, WriteBlocks, Written, free_bytes
-from unquilt.engines.worker import Failure, run_step
-from unquilt.errors import BadParameter, Cancelled, DiskFull, StepFailed, UnquiltError
+from unquilt.engines.worker import Failure, explain, run_step
+from unquilt.errors import BadParameter, Cancelled, DiskFull, StepFailed
 from unquilt.progress import Progress, Quiet
 
 _SHARED_MEMORY = "/dev/shm"  # a file system in memory on every Linux
@@ -33,7 +32,6 @@ _WORKER_BYTES = 512 << 20  # what a worker takes: libraries, a piece of input, a
 _LEAST_MEMORY = 512 << 20
 _AHEAD = 4  # items for each worker that may be done before an earlier one is
 _RANGES = 8  # of buckets for each worker, so that they end together
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # A worker frees and asks for the same large arrays again and again: giving them back to the kernel each time costs
 # more than a tenth of the time.
@@ -251,28 +249,9 @@ class _Job:
     def finish(self, index: int, result: Any, meter: Any) -> None:
         item = self.items[index]
         if isinstance(result, Failure):
-            raise self.error(item, result) from result.error
+            raise explain(result, self.name, self.label(item)) from result.error
         self.done(index, result)
         meter.advance(self.weight(item))
-
-    def error(self, item: Any, failure: Failure) -> UnquiltError:
-        """What to tell the user about a step that raised."""
-        error = failure.error
-        if isinstance(error, UnquiltError):
-            return error
-        if isinstance(error, OSError) and error.errno in _FULL:
-            where = f" {error.filename}" if error.filename else ""
-            return DiskFull(
-                f"{self.name}: the disk is full; it could not take{where} all of what was to be written.",
-                fix="Make room, then run the same command again: it goes on where it stopped.",
-            )
-        at = f"{self.label(item)}, {failure.work}" if failure.work else self.label(item)
-        failed = StepFailed(
-            f"{self.name} failed at {at}: {type(error).__name__}: {error}",
-            fix="This is a fault of unquilt, not of your data: please report it with the lines above.",
-        )
-        failed.add_note(failure.trace)
-        return failed
 
 
 def _one_by_one(job: _Job, meter: Any) -> Iterator[tuple[int, Any]]:

@@ -6,6 +6,7 @@ nor runs its main module again: scripts and notebooks need no guard around the c
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import pickle
@@ -19,6 +20,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from unquilt.engines import current_work, working_on
+from unquilt.errors import DiskFull, StepFailed, UnquiltError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(slots=True)
@@ -41,6 +45,26 @@ def run_step(step: Callable[[Any], Any], item: Any) -> Any:
         return Failure(error, current_work(), traceback.format_exc())
 
 
+def explain(failure: Failure, name: str, at: str) -> UnquiltError:
+    """What to tell the user about a step, called ``name``, that raised at an item, called ``at``."""
+    error = failure.error
+    if isinstance(error, UnquiltError):
+        return error
+    if isinstance(error, OSError) and error.errno in _FULL:
+        where = f" {error.filename}" if error.filename else ""
+        return DiskFull(
+            f"{name}: the disk is full; it could not take{where} all of what was to be written.",
+            fix="Make room, then run the same command again: it goes on where it stopped.",
+        )
+    at = f"{at}, {failure.work}" if failure.work else at
+    failed = StepFailed(
+        f"{name} failed at {at}: {type(error).__name__}: {error}",
+        fix="This is a fault of unquilt, not of your data: please report it with the lines above.",
+    )
+    failed.add_note(failure.trace)
+    return failed
+
+
 def main() -> None:
     # Ctrl-C reaches the whole group of processes; the engine decides what it means for this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -58,10 +82,10 @@ def main() -> None:
         except EOFError:
             return
         except Exception as error:  # the step cannot be imported here
-            work.send(_portable(Failure(error, "", traceback.format_exc())))
+            work.send(portable(Failure(error, "", traceback.format_exc())))
             continue
         result = run_step(step, item)
-        work.send(_portable(result) if isinstance(result, Failure) else result)
+        work.send(portable(result) if isinstance(result, Failure) else result)
 
 
 def _end_with_parent(life: int) -> None:
@@ -70,7 +94,7 @@ def _end_with_parent(life: int) -> None:
     os._exit(1)
 
 
-def _portable(failure: Failure) -> Failure:
+def portable(failure: Failure) -> Failure:
     """A failure whose error survives the way to the engine."""
     try:
         pickle.loads(pickle.dumps(failure.error))

@@ -19,6 +19,7 @@ import zstandard
 from unquilt.ingest.capture import Capture, Found, Reason, Skip
 from unquilt.ingest.http import sniff
 from unquilt.ingest.params import IngestParams
+from unquilt.ingest.remote import open_input
 from unquilt.ingest.sites import host_of
 from unquilt.ingest.warc import Reading, Span, is_splittable, read_warc
 
@@ -125,7 +126,7 @@ def line_blocks(
     compressed can be read from ``begin``. Raises ``DamageError`` with the offset of the line that cannot
     be read.
     """
-    with Path(path).open("rb") as file:
+    with open_input(path) as file:
         stream = Inflated(file)
         position = max(0, begin - 1)  # the line break before begin tells whether a line starts there
         is_inside = begin > 0
@@ -255,7 +256,7 @@ def read_wacz(piece: Piece, params: IngestParams, *, exact: bool = False) -> Rea
     """What one WARC in a WACZ holds, or the range begin to end of it; offsets are those in the WARC."""
     (member,) = piece.files
     try:
-        with zipfile.ZipFile(piece.path) as archive:
+        with open_input(piece.path) as zipped, zipfile.ZipFile(zipped) as archive:
             info = archive.getinfo(member)
             with archive.open(info) as file:
                 is_cut = is_splittable(file.read(16)) and info.compress_type == zipfile.ZIP_STORED
@@ -289,7 +290,7 @@ def _read_stored(piece: Piece, info: zipfile.ZipInfo, params: IngestParams, *, e
 
 def stored_at(path: str, info: zipfile.ZipInfo) -> int:
     """Where in a zip file the bytes of a stored member begin."""
-    with Path(path).open("rb") as file:
+    with open_input(path) as file:
         file.seek(info.header_offset)
         header = file.read(30)
     if len(header) < 30 or header[:4] != b"PK\x03\x04":

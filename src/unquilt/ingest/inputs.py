@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +31,7 @@ from unquilt.ingest.files import (
 from unquilt.ingest.http import sniff
 from unquilt.ingest.members import GZIP_MAGIC
 from unquilt.ingest.params import IngestParams
+from unquilt.ingest.remote import expand_remote, is_remote, local_path, open_input, size_of
 from unquilt.ingest.tables import missing_columns, raise_missing
 from unquilt.ingest.warc import is_splittable
 
@@ -88,12 +89,15 @@ def plan(inputs: Sequence[str], params: IngestParams, *, stdin: TextIO | None = 
 def _expand(inputs: Sequence[str], stdin: TextIO) -> Iterator[str]:
     if not inputs:
         raise NoInput("No input was given.", fix="Name WARC files, folders, globs, or - to read paths from stdin.")
-    for given in inputs:
-        if given == "-":
+    for given in map(local_path, inputs):
+        if is_remote(given):
+            yield from expand_remote(given)
+        elif given == "-":
             paths = [line.strip("\r\n") for line in stdin]
             if not any(path.strip() for path in paths):
                 raise NoInput("No paths came in on stdin.", fix="Pipe them in, one a line:  ls *.warc.gz | unquilt …")
-            yield from (_existing(path) for path in paths if path.strip())
+            for path in filter(str.strip, paths):
+                yield from expand_remote(path) if is_remote(path) else [_existing(local_path(path))]
         elif not os.path.lexists(given) and glob.has_magic(given) and not _REMOTE.match(given):
             matches = sorted(glob.glob(given, recursive=True), key=os.fsencode)  # noqa: PTH207
             if not matches:
@@ -149,7 +153,9 @@ class _Planner:
         path = Path(given)
         before = len(self.plan.pieces), len(self._pages)
         try:
-            if path.is_dir():
+            if is_remote(given):
+                self._add_remote(given)
+            elif path.is_dir():
                 self._add_folder(path)
             elif path.is_symlink() and not path.exists():
                 raise BadInput(
@@ -188,7 +194,20 @@ class _Planner:
         elif look.kind == "other":
             raise BadInput(f"{shown} is not a crawl.", fix=UNDERSTOOD)
         else:
-            self.plan.pieces.extend(self._cut(path, look))
+            self.plan.pieces.extend(self._cut(str(path), look))
+
+    def _add_remote(self, url: str) -> None:
+        if url in self._taken:
+            return
+        self._taken.add(url)
+        with open_input(url) as file:
+            look = _look_into(file, url, size_of(file))
+        if look.kind == "empty":
+            raise NoInput(f"{url} is an empty file.", fix="Check that the crawl or the upload has finished.")
+        if look.kind in ("html", "other"):
+            kind = "a single page" if look.kind == "html" else "not a crawl"
+            raise BadInput(f"{url} is {kind}.", fix="From elsewhere are read WARC, WET, ARC, WACZ, JSONL and Parquet.")
+        self.plan.pieces.extend(self._cut(url, look))
 
     def _is_new(self, path: Path) -> bool:
         """A file that was already given, under whatever name, counts once."""
@@ -216,7 +235,7 @@ class _Planner:
                 elif look.kind in ("warc", "wacz", "jsonl", "parquet"):
                     self._check_columns(look, path)
                     if self._is_new(path):
-                        pieces.extend(self._cut(path, look))
+                        pieces.extend(self._cut(str(path), look))
                 elif look.kind == "urls":
                     self._skip(path, "not-text", "a list of URLs is only read if it is named itself")
                 elif look.kind == "empty":
@@ -261,8 +280,8 @@ class _Planner:
             if names and missing_columns(names, self.params):
                 raise_missing(display(str(path)), sorted(names), self.params)
 
-    def _cut(self, path: Path, look: _Look) -> list[Piece]:
-        name = display(str(path))
+    def _cut(self, path: str, look: _Look) -> list[Piece]:
+        name = display(path)
         split = self.params.split_bytes
         if look.kind == "wacz":
             return self._cut_wacz(path, name)
@@ -273,13 +292,13 @@ class _Planner:
         ranges = _ranges(look.size, target) if is_cut else [(0, None)]
         assert look.kind in ("warc", "jsonl", "urls")
         return [
-            Piece(look.kind, str(path), name, begin, end, size=(look.size if end is None else end) - begin)
+            Piece(look.kind, path, name, begin, end, size=(look.size if end is None else end) - begin)
             for begin, end in ranges
         ]
 
-    def _cut_wacz(self, path: Path, name: str) -> list[Piece]:
+    def _cut_wacz(self, path: str, name: str) -> list[Piece]:
         pieces = []
-        with zipfile.ZipFile(path) as archive:
+        with open_input(path) as zipped, zipfile.ZipFile(zipped) as archive:
             members = [info for info in archive.infolist() if info.filename.startswith("archive/")]
             for info in sorted(members, key=lambda info: info.filename):
                 if info.is_dir():
@@ -294,7 +313,7 @@ class _Planner:
                 is_cut = is_splittable(head) and info.compress_type == zipfile.ZIP_STORED
                 for begin, end in _ranges(info.file_size, self.params.split_bytes) if is_cut else [(0, None)]:
                     size = (info.file_size if end is None else end) - begin
-                    pieces.append(Piece("wacz", str(path), where, begin, end, (info.filename,), size))
+                    pieces.append(Piece("wacz", path, where, begin, end, (info.filename,), size))
         if not pieces:
             raise BadInput(f"{name} is a WACZ without a WARC in it.", fix="Check that it was written to its end.")
         return pieces
@@ -304,9 +323,9 @@ class _AlreadyCorpusError(Exception):
     """Given as input what ingest makes."""
 
 
-def _cut_parquet(path: Path, name: str, params: IngestParams) -> list[Piece]:
+def _cut_parquet(path: str, name: str, params: IngestParams) -> list[Piece]:
     try:
-        with pq.ParquetFile(path) as file:
+        with open_input(path) as opened, pq.ParquetFile(opened) as file:
             metadata, columns = file.metadata, file.schema_arrow.names
     except pa.ArrowException as error:
         raise BadInput(
@@ -322,7 +341,7 @@ def _cut_parquet(path: Path, name: str, params: IngestParams) -> list[Piece]:
         row_group = metadata.row_group(group)
         size += sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
         if size >= params.split_bytes or group == metadata.num_row_groups - 1:
-            pieces.append(Piece("parquet", str(path), name, begin, group + 1, size=size))
+            pieces.append(Piece("parquet", path, name, begin, group + 1, size=size))
             begin, size = group + 1, 0
     return pieces
 
@@ -374,33 +393,44 @@ def _walk(folder: Path) -> Iterator[tuple[str, OSError | None]]:
     return iter(sorted(found, key=lambda one: os.fsencode(one[0])))
 
 
+def kind_of_file(path: Path) -> Kind:
+    """What a file holds, by its content; a page if it is nothing else."""
+    kind = _look(path).kind
+    return "html" if kind == "empty" or kind == "other" or kind == "urls" else kind
+
+
 def _look(path: Path) -> _Look:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its other end
         raise OSError("it is not a regular file")
     with path.open("rb") as file:
-        head = file.read(_HEAD)
-        file.seek(0)
-        text = read_head(file, _HEAD) if compression_of(head) else head
+        return _look_into(file, str(path), status.st_size)
+
+
+def _look_into(file: BinaryIO, path: str, size: int) -> _Look:
+    head = file.read(_HEAD)
+    file.seek(0)
+    text = read_head(file, _HEAD) if compression_of(head) else head
     if not head:
         return _Look("empty", 0, head, text)
-    return _Look(_kind(path, head, text), status.st_size, head, text)
+    return _Look(_kind(path, head, text), size, head, text)
 
 
-def _kind(path: Path, head: bytes, text: bytes) -> Kind | Literal["empty", "other"]:
+def _kind(path: str, head: bytes, text: bytes) -> Kind | Literal["empty", "other"]:
+    name = path.rpartition("/")[2]
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith(b"PK"):
         return "wacz" if _is_wacz(path) else "other"
     if head.startswith(ZSTD_DICTIONARY) or text.lstrip(b"\r\n \0").startswith((b"WARC/", b"filedesc://")):
         return "warc"
-    if _WARC_NAME.search(path.name) and (GZIP_MAGIC in head or b"WARC/" in text):
+    if _WARC_NAME.search(name) and (GZIP_MAGIC in head or b"WARC/" in text):
         return "warc"  # behind garbage
     kind = "other" if not sniff(text, "") else _text_kind(text.removeprefix(b"\xef\xbb\xbf"), len(text) < _HEAD)
     if kind == "other" and compression_of(head) and not text.strip():
         # Nothing at all can be inflated: the reader will say what is wrong, if the name tells which.
-        return "warc" if _WARC_NAME.search(path.name) else "other"
-    if kind == "other" and _WARC_NAME.search(path.name) and sniff(text, ""):
+        return "warc" if _WARC_NAME.search(name) else "other"
+    if kind == "other" and _WARC_NAME.search(name) and sniff(text, ""):
         return "warc"
     return kind
 
@@ -440,14 +470,14 @@ def _is_object(line: bytes) -> bool:
     return any(True for _ in _json_objects(line))
 
 
-def _is_wacz(path: Path) -> bool:
+def _is_wacz(path: str) -> bool:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_input(path) as zipped, zipfile.ZipFile(zipped) as archive:
             names = archive.namelist()
     except zipfile.BadZipFile as error:
-        if path.name.lower().endswith(".wacz"):
+        if path.lower().endswith(".wacz"):
             raise BadInput(
-                f"{display(str(path))} is a damaged WACZ: {why(error)}.",
+                f"{display(path)} is a damaged WACZ: {why(error)}.",
                 fix="Check that it was written to its end.",
             ) from None
         return False

@@ -7,17 +7,17 @@ the position known, so that damage costs one member and a bomb costs no memory.
 from __future__ import annotations
 
 import io
-import os
 import re
 import struct
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 import zstandard
 from fastwarc.stream_io import GzipReader
+
+from unquilt.ingest.remote import open_input, size_of
 
 _MAX_REREADS = 16  # of one member: wrong lengths in it are not to cost the square of its length
 _PIECE = 1 << 16
@@ -44,8 +44,8 @@ class File:
     """A file read at any place through one buffer. (A mapped file would end the process on a bad disk.)"""
 
     def __init__(self, path: str) -> None:
-        self._handle = Path(path).open("rb", buffering=0)  # noqa: SIM115 closed by close()
-        self.size = os.fstat(self._handle.fileno()).st_size
+        self._handle = open_input(path, buffering=0)
+        self.size = size_of(self._handle)
         self._data = b""
         self._at = 0
 
@@ -94,7 +94,8 @@ class File:
         want = max(size, _LOOK)
         parts = []
         got = 0
-        while got < want and (more := os.pread(self._handle.fileno(), want - got, at + got)):
+        self._handle.seek(at)
+        while got < want and (more := self._handle.read(want - got)):
             parts.append(more)
             got += len(more)
         if got < min(want, self.size - at):

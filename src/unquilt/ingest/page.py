@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from hashlib import sha1
 from html import unescape
-from itertools import pairwise
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from unquilt.ingest.capture import Capture, Skip
 from unquilt.ingest.charset import to_utf8
+from unquilt.ingest.chunks import Cutter
 from unquilt.ingest.html import MAX_TITLE, Links, Parsed, fold_text, parse_html
 from unquilt.ingest.http import HTML_TYPES
 from unquilt.ingest.params import STYLE_GRAM
 from unquilt.ingest.sites import domains_of, host_of
-from unquilt.kernels.chunks import paragraph_cuts
 from unquilt.kernels.noise import cell_permutations, noise_fingerprint
 from unquilt.kernels.words import count_words_column
 from unquilt.schema import PAGES, SHA1_BYTES, STYLE_CELLS
@@ -34,7 +34,8 @@ _FULL_ROWS = 8192
 class PageRows:
     """Rows of the pages table, collected one capture at a time and taken as a table when there are enough."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, cutter: Cutter = Cutter()) -> None:
+        self._cutter = cutter
         self._shifts, self._masks = cell_permutations(seed, STYLE_CELLS)
         self._begin()
 
@@ -43,6 +44,7 @@ class PageRows:
         self._texts: list[bytes] = []
         self._chunks: list[bytes] = []
         self._chunk_counts: list[int] = []
+        self._chunk_sizes: list[int] = []
         self._styles: list[bytes | None] = []
         self._bytes = 0
 
@@ -60,12 +62,12 @@ class PageRows:
         is_html = capture.media_type in HTML_TYPES
         if capture.is_text_only:
             parsed, charset, digest = Parsed(text=body), "utf-8", None
-            self._add_chunks(body, None, [])
+            self._chunk_counts.append(-1)
         else:
             utf8, charset = to_utf8(body, capture.charset)
             parsed = _parse(utf8, url, capture.media_type, is_html=is_html)
             digest = sha1(body).digest()
-            self._add_chunks(body, digest, paragraph_cuts(np.frombuffer(body, np.uint8)).tolist() if is_html else [])
+            self._add_chunks(body, digest, self._cutter.bounds(body, is_html=is_html))
         self._styles.append(self._style(utf8) if is_html and not capture.is_text_only else None)
         self._texts.append(parsed.text)
         self._bytes += len(body)
@@ -94,16 +96,12 @@ class PageRows:
         source = np.frombuffer(utf8, np.uint8)
         return noise_fingerprint(source, STYLE_GRAM, STYLE_CELLS, self._shifts, self._masks).tobytes()
 
-    def _add_chunks(self, body: bytes, digest: bytes | None, cuts: list[int]) -> None:
-        """The SHA-1 of each piece between cuts; of a page without cuts it is that of the whole."""
-        if cuts and cuts[0] == 0:
-            del cuts[0]
-        if cuts:
-            bounds = pairwise([0, *cuts, len(body)])
-            self._chunks += [sha1(body[begin:end]).digest() for begin, end in bounds]
-        elif digest:
-            self._chunks.append(digest)
-        self._chunk_counts.append(len(cuts) + 1 if digest else -1)
+    def _add_chunks(self, body: bytes, digest: bytes, bounds: list[int]) -> None:
+        """The SHA-1 of each chunk; of a page that is one, and taken as it is, that of the whole."""
+        is_whole = len(bounds) == 2 and not self._cutter.normalize
+        self._chunks += [digest] if is_whole else self._cutter.digests(body, bounds)
+        self._chunk_sizes += map(sub, bounds[1:], bounds)
+        self._chunk_counts.append(len(bounds) - 1)
 
     def take(self, first_page: int) -> pa.Table:
         """The rows so far as a table, numbered from ``first_page``; afterwards there are none."""
@@ -129,6 +127,7 @@ class PageRows:
             "bytes": size,
             "file_sha1": digest,
             "chunk_sha1s": _lists_of_sha1s(self._chunk_counts, self._chunks),
+            "chunk_sizes": _lists(self._chunk_counts, pa.array(self._chunk_sizes, pa.int32())),
             "style": self._styles,
             "links": _lists_of_links(links),
             "canonical": canonical,
@@ -204,14 +203,17 @@ def _lists_of_links(links: Sequence[Links]) -> pa.Array:
 
 
 def _lists_of_sha1s(counts: list[int], digests: list[bytes]) -> pa.Array:
-    """Lists of so many digests each, in order; -1 is null."""
+    data = pa.py_buffer(b"".join(digests))
+    return _lists(counts, pa.Array.from_buffers(sha1_type, data.size // SHA1_BYTES, [None, data]))
+
+
+def _lists(counts: list[int], values: pa.Array) -> pa.Array:
+    """Lists of so many values each, in order; -1 is null."""
     lengths: npt.NDArray[np.int64] = np.array(counts, np.int64)
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
-    data = pa.py_buffer(b"".join(digests))
-    values = pa.Array.from_buffers(sha1_type, data.size // SHA1_BYTES, [None, data])
     nulls = pa.array(lengths < 0) if (lengths < 0).any() else None
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=pa.list_(sha1_type), mask=nulls)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=pa.list_(values.type), mask=nulls)
 
 
 def warm_up() -> None:

@@ -10,10 +10,9 @@ from unquilt.schema import STYLE_CELLS
 STYLE_GRAM = 32
 SETTINGS = {
     "words": "runs of letters, digits and marks, case folded; one character a word in scripts without spaces",
-    "chunks": "p",
     "style": f"noise n={STYLE_GRAM} m={STYLE_CELLS}",
 }
-"""How words, chunks and styles are made: a corpus made otherwise cannot be compared with this one."""
+"""How words and styles are made: a corpus made otherwise cannot be compared with this one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +42,12 @@ class IngestParams(Params):
         least=65536,
         unit="bytes",
     )
+    cutter: str = knob(
+        "p",
+        "what a chunk begins with: a <p> tag, any block-level tag, or a line (which also cuts plain text)",
+        choices=("p", "block", "line"),
+    )
+    normalize: bool = knob(False, "fold case and white space of a chunk before it is hashed")
     seed: int = knob(
         0,
         "draws the permutations of the template fingerprints; only corpora of one seed can be compared by them",

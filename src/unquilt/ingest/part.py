@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -80,6 +81,7 @@ def write_unread(number: int, skips: Sequence[Skip], pages_path: str, skipped_pa
 
 
 def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]:
+    from unquilt.ingest.chunks import Cutter
     from unquilt.ingest.page import PageRows, url_rows  # kernels: a process that only plans the work needs none
 
     first_page = task.number << 32
@@ -91,7 +93,7 @@ def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]
                 yield url_rows(found, task.piece.name, first_page)
                 first_page += len(found)
         return
-    rows = PageRows(task.params.seed)
+    rows = PageRows(task.params.seed, Cutter(task.params.cutter, task.params.normalize))
     captures = _captures(task, skips, done)
     for capture in captures:
         working_on(f"{capture.url} at {capture.offset}")
@@ -106,7 +108,7 @@ def _tables(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[pa.Table]
 
 def _captures(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[Capture]:
     passed: Counter[str] = Counter()
-    found = _read(task)
+    found = read_piece(task)
     while True:
         try:
             one = next(found)
@@ -123,7 +125,8 @@ def _captures(task: PartTask, skips: _Skips, done: PartDone) -> Iterator[Capture
     done.passed = dict(passed)
 
 
-def _read(task: PartTask) -> Generator[Capture | Skip | Passed, None, Any]:
+def read_piece(task: PartTask) -> Generator[Capture | Skip | Passed, None, Any]:
+    """What a piece holds, one at a time."""
     piece, params = task.piece, task.params
     if task.exact and piece.end is not None and piece.begin >= piece.end:
         return Span(piece.begin, piece.begin)  # a record of an earlier piece reaches beyond this one
@@ -172,10 +175,15 @@ def skipped_table(skips: Sequence[Skip]) -> pa.Table:
 
 
 class _TableFile:
-    """A Parquet file written a table at a time."""
+    """A Parquet file written a table at a time, and there once it is whole.
+
+    Until then it has a name that no other has: a cluster may read a piece twice, on two machines.
+    """
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
-        self._file = Path(path).open("wb")  # noqa: SIM115 closed on exit
+        self._path = Path(path)
+        self._unfinished = self._path.with_suffix(f".{uuid4().hex}.tmp")
+        self._file = self._unfinished.open("wb")
         dictionary = [name for name in _DICTIONARY if name in schema.names]
         self._writer = pq.ParquetWriter(
             self._file, schema, compression="zstd", compression_level=1, use_dictionary=dictionary,
@@ -195,6 +203,10 @@ class _TableFile:
                 self._writer.close()
         finally:
             self._file.close()
+        if kind is None:
+            self._unfinished.replace(self._path)
+        else:
+            self._unfinished.unlink(missing_ok=True)
 
 
 def file_digest(path: str) -> str:

@@ -17,9 +17,10 @@ from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.captures import PartUrls, find_superseded
 from unquilt.ingest.http import parse_status
-from unquilt.ingest.inputs import Piece, plan
+from unquilt.ingest.inputs import Piece, Plan, plan
 from unquilt.ingest.params import SETTINGS, IngestParams
 from unquilt.ingest.part import PartDone, PartTask, write_part, write_unread
+from unquilt.ingest.remote import open_input, size_of
 
 _CORPUS_PARAMS = ("status", "captures", "max_page_bytes", "split_bytes", "seed")
 _EDGE_BYTES = 1 << 16
@@ -40,7 +41,7 @@ class Ingested:
 
 
 def ingest_crawl(
-    inputs: Sequence[str],
+    inputs: Sequence[str] | Plan,
     out: str | Path,
     params: IngestParams = IngestParams(),
     *,
@@ -49,15 +50,17 @@ def ingest_crawl(
 ) -> Ingested:
     """Read crawls into the corpus at ``out``: a new one, or one that is there already and gets what is new.
 
-    Interrupted at any moment, the same call goes on where it stopped. The engine is by default a local one.
+    Inputs are files, folders and globs, or what ``plan`` made of them. Interrupted at any moment, the same call goes on
+    where it stopped. The engine is by default a local one.
     """
     begun = time.monotonic()
     parse_status(params.status)  # before anything is read, so that a slip costs nothing
-    planned = plan(inputs, params, stdin=stdin)
+    planned = inputs if isinstance(inputs, Plan) else plan(inputs, params, stdin=stdin)
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
-        settings = {name: getattr(params, name) for name in _CORPUS_PARAMS} | SETTINGS
+        chunks = params.cutter + (" normalized" if params.normalize else "")
+        settings = {name: getattr(params, name) for name in _CORPUS_PARAMS} | SETTINGS | {"chunks": chunks}
         writer = stack.enter_context(CorpusWriter(out, settings))
         before = len(writer.parts)
         reader = _Reader(writer, params, engine)
@@ -115,7 +118,8 @@ class _Reader:
         )
         for (key, piece), task, done in zip(todo, tasks, results, strict=True):
             self._add(key, piece.name, self._joined(task, done))
-        self._writer.save()
+        if todo:
+            self._writer.save()
 
     def add_unread(self, skips: Sequence[Any], key: str) -> None:
         """Input files that could not be read at all make a part of their own, without pages."""
@@ -187,8 +191,8 @@ def _name_pieces(pieces: Sequence[Piece], params: IngestParams) -> list[tuple[st
 def _edges(path: str) -> str:
     """Tells a file from others of its name: its length, beginning and end."""
     try:
-        with Path(path).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open_input(path) as file:
+            size = size_of(file)
             digest = hashlib.sha256(file.read(_EDGE_BYTES))
             file.seek(max(size - _EDGE_BYTES, 0))
             digest.update(file.read(_EDGE_BYTES))

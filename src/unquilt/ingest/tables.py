@@ -17,6 +17,7 @@ from unquilt.ingest.capture import Capture, Found, Reason, Skip
 from unquilt.ingest.files import DamageError, line_blocks, why
 from unquilt.ingest.http import has_text, media_type_of, parse_status
 from unquilt.ingest.params import IngestParams
+from unquilt.ingest.remote import is_remote, open_input
 from unquilt.ingest.sites import host_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def read_jsonl(piece: Piece, params: IngestParams) -> Found:
     seen: dict[str, None] = {}
     objects = 0
     is_known = piece.begin > 0  # the first piece speaks for the file
-    for found in _json_rows(piece, params):
+    for found in json_rows(piece, params):
         if isinstance(found, Skip):
             yield found
             continue
@@ -52,7 +53,7 @@ def read_jsonl(piece: Piece, params: IngestParams) -> Found:
         raise_missing(piece.name, seen, params)
 
 
-def _json_rows(piece: Piece, params: IngestParams) -> Iterator[Skip | tuple[int, dict[str, Any]]]:
+def json_rows(piece: Piece, params: IngestParams) -> Iterator[Skip | tuple[int, dict[str, Any]]]:
     max_line = 2 * params.max_page_bytes
     try:
         for offset, block in line_blocks(piece.path, piece.begin, piece.end, max_line=max_line):
@@ -86,7 +87,9 @@ def _parse(line: bytes) -> dict[str, Any] | str:
 def read_parquet(piece: Piece, params: IngestParams) -> Found:
     """The pages of the row groups begin to end of a Parquet file; a page's offset is its row number."""
     try:
-        file = pq.ParquetFile(piece.path, memory_map=False, pre_buffer=False)
+        file = pq.ParquetFile(
+            open_input(piece.path) if is_remote(piece.path) else piece.path, memory_map=False, pre_buffer=False
+        )
     except (OSError, pa.ArrowException) as error:
         yield Skip(piece.name, 0, "unreadable", detail=why(error))
         return

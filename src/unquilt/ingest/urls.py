@@ -86,7 +86,7 @@ def _lines(block: bytes) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.i
         block = _NOT_UTF_8.sub(lambda byte: f"%{ord(byte[0]) - 0xDC00:02X}", text).encode()
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
         lines = _cut(block, np.concatenate(([0], ends))[: len(begins)])
-    return pc.ascii_trim(lines, " \t\r\n\v\f\ufeff"), begins.astype(np.int64)
+    return pc.utf8_trim(lines, " \t\r\n\v\f\ufeff"), begins.astype(np.int64)
 
 
 def _cut(block: bytes, begins: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pa.Array:

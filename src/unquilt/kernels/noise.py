@@ -53,7 +53,7 @@ def _fill(
 
 
 @njit(cache=True, nogil=True)
-def _keep_minima(
+def keep_minima(
     noise: npt.NDArray[np.uint32],
     count: int,
     n: int,
@@ -97,7 +97,7 @@ def _noise_minima(
     i = count = 0
     while i < len(html):
         i, count = _fill(borrowed(html), i, borrowed(table), noise_bytes, borrowed(noise), count)
-        _keep_minima(noise, count, n, minima, shifts, masks)
+        keep_minima(noise, count, n, minima, shifts, masks)
         kept = min(n - 1, count)
         for j in range(kept):
             noise[j] = noise[count - kept + j]
@@ -106,7 +106,7 @@ def _noise_minima(
 
 
 @njit(cache=True, nogil=True)
-def _reduce(minima: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
+def reduce_minima(minima: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
     """uint16[m], 0 for an empty cell and 1..65535 for the others."""
     cells = np.zeros(len(minima), np.uint16)
     for i in range(len(minima)):
@@ -143,7 +143,7 @@ def noise_fingerprint(
 ) -> npt.NDArray[np.uint16]:
     """uint16[m], noise_cells in 16 bits a cell: 0 is empty; all are if the noise is shorter than n."""
     minima, _ = noise_cells(html, n, m, shifts, masks)
-    cells: npt.NDArray[np.uint16] = _reduce(minima)
+    cells: npt.NDArray[np.uint16] = reduce_minima(minima)
     return cells
 
 

@@ -15,10 +15,10 @@ from jinja2 import Environment, StrictUndefined
 
 from unquilt import __version__
 from unquilt.corpus import Corpus, write_atomically
-from unquilt.errors import CorpusMismatch, NotACorpus
 from unquilt.info import describe
 from unquilt.progress import size_text
-from unquilt.result import load_result
+from unquilt.report.findings import five_numbers, striking
+from unquilt.report.sections import make_sections
 
 _TOP = 15
 
@@ -39,30 +39,32 @@ def render_report(corpus: Corpus) -> str:
         ("Media types", info.media_types, info.pages),
         ("Records skipped, by reason", info.skipped, sum(info.skipped.values())),
     ]
-    quilts = _quilts(corpus)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["size"] = size_text
+    environment.filters["cell"] = _cell
     environment.filters["count"] = lambda number: f"{number:,}"
     page = environment.from_string(_read("report.html"))
     return page.render(
         info=info,
         lists=[(title, counts, total) for title, counts, total in lists if counts],
-        quilts=quilts,
+        numbers=five_numbers(corpus),
+        striking=striking(corpus),
+        sections=make_sections(corpus),
         style=style,
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         version=__version__,
     )
 
 
-def _quilts(corpus: Corpus) -> dict[str, Any] | None:
-    """The quilts of a corpus, if they were found for the pages it has now: how many, how, and the largest."""
-    try:
-        result = load_result(corpus, "quilts")
-    except (CorpusMismatch, NotACorpus):
-        return None
-    table = result.tables["quilts"]
-    top = table.sort_by([("covered_fraction", "descending"), ("url", "ascending")]).slice(0, _TOP).to_pylist()
-    return {"count": len(table), "share": len(table) / max(corpus.pages, 1), "params": result.params, "top": top}
+def _cell(value: Any) -> str:
+    """A value of a table as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _read(name: str) -> str:

@@ -19,6 +19,6 @@ class QuiltParams(Params):
     min_contribution: float = knob(
         0.0, "a source counts only if it adds at least this share of the page's patch grams", least=0, most=1
     )
-    collapse: bool = knob(False, "fold pages of equal text into the first of them before anything is compared")
+    collapse: bool = knob(False, "fold near-duplicates into one page of each class before anything is compared")
     exact: bool = knob(False, "compare the words of every patch, not only their 64-bit fingerprints")
     patches: bool = knob(True, "find where each patch stands in the page and in its source")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,21 @@ BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "
 INK, FAINT = "#222222", "#DDDDDD"
 """Okabe and Ito's colors, which everyone can tell apart, on ink and a faint grid."""
 
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart and the data it shows; ``figures_of(result)`` in the file of a detector's name gives those of it."""
+
+    name: str
+    chart: Any
+    table: pa.Table
+
+
 _PNG_SCALE = 2.0
 _FONT = "sans-serif"
 
 
-def dressed(chart: Any, title: str, subtitle: str = "") -> Any:
+def dressed(chart: Any, title: str, subtitle: str | list[str] = "") -> Any:
     """A chart, whole, in the look all figures share."""
     import altair as alt
 
@@ -45,9 +57,7 @@ def save_figure(chart: Any, path: Path) -> Path:
         raise ValueError(f"{path} is neither .png nor .svg")
     path.parent.mkdir(parents=True, exist_ok=True)
     if kind == "svg":
-        text = io.StringIO()
-        chart.save(text, format="svg")
-        write_atomically(path, text.getvalue().encode())
+        write_atomically(path, draw_svg(chart).encode())
     else:
         image = io.BytesIO()
         chart.save(image, format="png", scale_factor=_PNG_SCALE)
@@ -59,6 +69,18 @@ def write_figure(chart: Any, table: pa.Table, folder: Path, name: str) -> list[P
     """Write a figure to a folder as NAME.png and NAME.svg, and its data as NAME.csv; their paths."""
     drawn = [save_figure(chart, folder / f"{name}.{kind}") for kind in ("png", "svg")]
     return [write_csv(table, folder / f"{name}.csv"), *drawn]
+
+
+def write_figures(figures: Iterable[Figure], folder: Path) -> list[Path]:
+    """Write figures to a folder, each as PNG, SVG and CSV; their paths."""
+    return [path for one in figures for path in write_figure(one.chart, one.table, folder, one.name)]
+
+
+def draw_svg(chart: Any) -> str:
+    """A chart as SVG."""
+    text = io.StringIO()
+    chart.save(text, format="svg")
+    return text.getvalue()
 
 
 def write_csv(table: pa.Table, path: Path) -> Path:

@@ -1,0 +1,1 @@
+"""Hosts that replicate hosts (Bharat and Broder, WWW 1999)."""

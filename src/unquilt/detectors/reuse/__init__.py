@@ -1,0 +1,1 @@
+"""Copied files and chunks, and the neighborhoods they gather in (Ardi and Heidemann)."""
