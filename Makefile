@@ -9,13 +9,19 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check lint format gate bench clean
+.PHONY: demo test chromium check lint format gate bench clean
 
 demo: $(READY)
 	$(BIN)/unquilt demo -o demo.corpus
 
-test: $(READY) lint
+test: $(READY) lint chromium
 	$(BIN)/python -m pytest
+
+# The tests of serve drive a real browser.
+chromium:
+	@command -v chromium >/dev/null || { \
+	    echo "Installing chromium (the tests of serve drive a real browser)"; \
+	    apt-get update -qq && apt-get install -y -qq chromium; }
 
 check: format test
 

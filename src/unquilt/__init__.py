@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
+    from unquilt.serve.judgments import Judgments
+    from unquilt.serve.run import serve_corpus
     from unquilt.synth import SynthParams, SynthSummary, write_synth
 
 _HOMES = {
@@ -43,6 +45,7 @@ _HOMES = {
     "Info": "info",
     "IngestParams": "ingest.params",
     "Ingested": "ingest.run",
+    "Judgments": "serve.judgments",
     "Labelled": "detectors.reuse.labelled",
     "LikeParams": "detectors.styles.params",
     "LocalEngine": "engines.local",
@@ -78,6 +81,7 @@ _HOMES = {
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "measure_robustness": "detectors.reuse.robustness",
+    "serve_corpus": "serve.run",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_duplicates": "detectors.phrases.find",
     "write_plots": "report.figures",
@@ -87,13 +91,13 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Labelled", "LikeParams", "LocalEngine", "Match",
-    "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams", "Result", "ReuseParams",
-    "RobustnessParams", "SparkEngine", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary",
-    "UnquiltError", "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled",
-    "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles",
-    "ingest_crawl", "load_result", "measure_robustness", "sweep_quilts", "write_duplicates", "write_plots",
-    "write_report", "write_sweep", "write_synth",
+    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled", "LikeParams",
+    "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams",
+    "Result", "ReuseParams", "RobustnessParams", "SparkEngine", "Story", "StyleParams", "SweepParams",
+    "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly", "describe", "explain_mirrors", "explain_page",
+    "export_labelled", "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse",
+    "find_styles", "ingest_crawl", "load_result", "measure_robustness", "serve_corpus", "sweep_quilts",
+    "write_duplicates", "write_plots", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

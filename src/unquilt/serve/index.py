@@ -23,7 +23,7 @@ from unquilt.corpus import Corpus
 from unquilt.info import open_pages
 
 DETECTORS = ("quilts", "phrases", "styles", "mirrors", "reuse")
-_LAYOUT = 2  # raised when the tables made here change
+_LAYOUT = 3  # raised when the tables made here change
 _MEMORY = "160MB"
 _ATTEMPTS = 3
 
@@ -131,7 +131,7 @@ class Index:
             database.execute(
                 "CREATE TABLE page AS SELECT page, url, host, domain, ip, coalesce(title, '') AS title, "
                 "coalesce(words, 0) AS words, bytes, make_timestamp(epoch_us(time)) AS time, "
-                "hash(url) AS url_hash FROM pages"
+                "hash(url) AS url_hash, lower(url || ' ' || coalesce(title, '')) AS search FROM pages"
             )
             database.execute("DROP VIEW IF EXISTS pages")
             database.execute(

@@ -108,7 +108,7 @@ LISTINGS = (
         "quilts", "patches", "Patches",
         (URL, Column("source_url", "source", "url"), _c("begin", "begin"), _c("end", "end"),
          _c("source_begin", "begin in source"), _c("source_end", "end in source")),
-        sort="url", is_descending=False,
+        sort="rowid", is_descending=False,
     ),
     Listing(
         "phrases", "popular", "Popular phrases",

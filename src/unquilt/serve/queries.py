@@ -89,7 +89,7 @@ def read_rows(index: Index, listing: Listing, asked: Mapping[str, str], *, size:
     size = min(max(int(_number(asked.get("size")) or size), 1), _MOST_ROWS)
     first = min(max(int(_number(asked.get("from")) or 0), 0), max(total - 1, 0) // size * size)
     names = ", ".join(f'"{column.name}"' for column in columns)
-    rows = _slice(index, f"SELECT {names} FROM {source} WHERE {where}", values, sort, is_descending, first, size, total)
+    rows = _slice(index, names, source, where, values, sort, is_descending, first, size, total)
     return Rows(
         listing=listing, columns=columns, rows=rows, total=total, all=everything, first=first, size=size, sort=sort,
         is_descending=is_descending, text=asked.get("q", ""), knobs=knobs, bounds=bounds,
@@ -144,7 +144,10 @@ def _where(
     parts, values = conditions(knobs)
     text = asked.get("q", "")
     words = [f'"{column.name}"' for column in columns if column.kind in _WORDS]
-    if text and words:
+    if text and "search" in types:
+        parts.append("contains(search, lower(?))")
+        values.append(text)
+    elif text and words:
         parts.append("(" + " OR ".join(f"contains(lower({name}), lower(?))" for name in words) + ")")
         values += [text] * len(words)
     for bound in bounds:
@@ -164,18 +167,20 @@ def _bound(column: Column, asked: Mapping[str, str]) -> Bound:
 
 
 def _slice(
-    index: Index, select: str, values: list[Any], sort: str, is_descending: bool, first: int, size: int, total: int
-) -> list[dict[str, Any]]:
-    """Some rows of the middle. Beyond the half they are counted from the end: what is skipped must be sorted."""
+    index: Index, names: str, source: str, where: str, values: list[Any], sort: str, is_descending: bool,
+    first: int, size: int, total: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Some rows of the middle. What is skipped must be sorted: so only row numbers are, and from the nearer end."""
     last = min(first + size, total)
     is_late = first > total // 2
-    offset = total - last if is_late else first
-    order = ("DESC", "ASC") if is_descending != is_late else ("ASC", "DESC")
-    nulls = "FIRST" if is_late else "LAST"
-    ties = "DESC" if is_late else "ASC"
+    order = "DESC" if is_descending != is_late else "ASC"
+    nulls, ties = ("FIRST", "DESC") if is_late else ("LAST", "ASC")
     rows = index.ask(
-        f'{select} ORDER BY "{sort}" {order[0]} NULLS {nulls}, rowid {ties} LIMIT ? OFFSET ?',
-        [*values, last - first, offset],
+        f'WITH found AS (SELECT rowid AS place, "{sort}" AS key FROM {source} WHERE {where} '
+        f"ORDER BY key {order} NULLS {nulls}, place {ties} LIMIT ? OFFSET ?) "
+        f"SELECT {names} FROM {source} AS whole JOIN found ON whole.rowid = found.place "
+        f"ORDER BY key {order} NULLS {nulls}, place {ties}",
+        [*values, last - first, total - last if is_late else first],
     )
     return rows[::-1] if is_late else rows
 

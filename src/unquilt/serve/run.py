@@ -45,6 +45,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # before the address is told: who comes early waits, and is not turned away
     except OSError as error:
         listening.close()
         reason = (error.strerror or str(error)).lower()

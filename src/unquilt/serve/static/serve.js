@@ -61,11 +61,11 @@ const showPatch = async (patch) => {
   twin.classList.add("open");
   for (const other of twin.querySelectorAll(".patch.chosen")) other.classList.remove("chosen");
   patch.classList.add("chosen");
-  scrollTo(target, mark);
+  bringInto(target, mark);
   const cloth = patch.closest(".cloth");
-  if (patch.offsetTop < cloth.scrollTop || patch.offsetTop > cloth.scrollTop + cloth.clientHeight) scrollTo(cloth, patch);
+  if (patch.offsetTop < cloth.scrollTop || patch.offsetTop > cloth.scrollTop + cloth.clientHeight) bringInto(cloth, patch);
 };
-const scrollTo = (box, inner) => {
+const bringInto = (box, inner) => {
   const delta = inner.getBoundingClientRect().top - box.getBoundingClientRect().top;
   box.scrollTop += delta - box.clientHeight / 3;
 };
@@ -85,7 +85,7 @@ if (twin) {
   twin.addEventListener("mouseover", light);
   twin.addEventListener("focusin", light);
   const mark = document.querySelector("#source-text mark");
-  if (mark) scrollTo(document.getElementById("source-text"), mark);
+  if (mark) bringInto(document.getElementById("source-text"), mark);
 }
 
 // The likely cause: asked for at once where it is quick, else by a click.
