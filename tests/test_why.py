@@ -8,6 +8,7 @@ import pytest
 
 from conftest import Unquilt, record, write_warc
 from unquilt.corpus import Corpus
+from unquilt.detectors import DETECTORS
 from unquilt.detectors.why import NEAR_CHARACTERS, explain_page
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.run import ingest_crawl
@@ -57,3 +58,30 @@ def test_a_crawl_that_is_gone_costs_only_where_the_link_stands(corpus: Corpus, e
         away.rename(crawl)
     one = found["http://one.example/page"]
     assert (one.is_attributed, one.link_distance) == (True, None)
+
+
+def test_joins_what_every_detector_found(engine: LocalEngine, tmp_path: Path, unquilt: Unquilt) -> None:
+    text = words("same", 120)
+    other = [record(f"http://alone{i}.example/", f"<p>{words(f'alone{i}x', 90)}".encode()) for i in range(3)]
+    copies = [record(f"http://copy{i}.example/", f"<p>{text}".encode()) for i in range(3)]
+    corpus = ingest_crawl(
+        [str(write_warc(tmp_path / "c.warc.gz", other + copies))], tmp_path / "c", engine=engine
+    ).corpus
+    story = explain_page(corpus, "http://copy1.example/", engine=engine)
+    assert story.context.not_run == ["phrases", "styles", "mirrors", "reuse"]
+    for name, detector in DETECTORS.items():
+        if name != "quilts":
+            detector.finder()(corpus, engine=engine).save(corpus)
+    context = explain_page(corpus, "http://copy1.example/", engine=engine).context
+    assert context.not_run == []
+    assert context.near_duplicates is not None
+    assert (context.near_duplicates.pages, context.near_duplicates.resemblance) == (3, 1.0)
+    assert context.near_duplicates.cross_site
+    assert context.neighborhood is not None
+    assert context.neighborhood.prefix == "copy1.example/"
+    alone = explain_page(corpus, "http://alone1.example/", engine=engine)
+    assert alone.context.near_duplicates is None
+    assert alone.context.popular is not None
+    assert alone.cause.startswith("Original")
+    said = unquilt("why", corpus.path, "http://copy1.example/").stdout
+    assert "one of 3 near-duplicates of several sites" in said

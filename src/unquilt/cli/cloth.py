@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from unquilt.cli.show import clean
@@ -9,6 +10,7 @@ from unquilt.cli.show import clean
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from unquilt.detectors.context import Context
     from unquilt.detectors.why import Source, Story
 
 # Okabe and Ito's colors, that color-blind people can tell apart, and three more; beyond, they repeat.
@@ -28,6 +30,9 @@ def show_story(story: Story, *, most_sources: int) -> None:
         f"are patches, {story.foreign_fraction:.0%} stand on other sites; {story.original_fraction:.0%} is original."
     )
     console.print(f"{_safe(story.cause)}\n")
+    for name, sentence in _around(story.context):
+        console.print(f"[bold]{name}[/]  {_safe(sentence)}")
+    console.print()
     if story.sources:
         console.print(_legend(story, most_sources))
         if len(story.sources) > most_sources:
@@ -49,6 +54,27 @@ def _legend(story: Story, most: int) -> Any:
             _linked(source), _safe(source.url) + ("" if source.is_foreign else "  (same site)"),
         )  # fmt: skip
     return table
+
+
+def _around(context: Context) -> Iterator[tuple[str, str]]:
+    """What the other detectors say, a line each."""
+    if (near := context.near_duplicates) is not None:
+        where = "of several sites" if near.cross_site else "of its own site"
+        like = f"{near.resemblance:.0%} like {near.representative}"
+        yield "phrases", f"one of {near.pages:,} near-duplicates {where}; {like}"
+    elif context.popular is not None and context.popular.originality is not None:
+        yield "phrases", f"no near-duplicates; {context.popular.originality:.0%} of its phrases are not popular"
+    if (style := context.style) is not None:
+        like = f"{style.similarity:.0%} like {style.prototype}"
+        yield "styles", f"{style.kind}: made as {style.pages:,} pages on {style.domains:,} domains; {like}"
+    for mirror in context.mirrors[:3]:
+        yield "mirrors", f"its host and {mirror.host} are mirrors of level {mirror.level}"
+    if (around := context.neighborhood) is not None:
+        judged = "a bad neighborhood" if around.bad else "its neighborhood"
+        copied = f"{around.badness:.0%} of the chunks of its {around.files:,} pages are copied"
+        yield "reuse", f"{around.prefix} is {judged}: {copied}"
+    if context.not_run:
+        yield "not run", ", ".join(context.not_run)
 
 
 def _linked(source: Source) -> str:

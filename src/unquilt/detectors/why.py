@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus
+from unquilt.detectors.context import Context, context_of
 from unquilt.detectors.quilts.find import QUILTED, find_quilted, pages_with_text, share_grams
 from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.detectors.quilts.patches import describe_quilts, plain_url
@@ -74,6 +75,7 @@ class Story:
     sources: list[Source]
     patches: list[Patch]
     original_fraction: float  # of its characters that are words, the share in no patch
+    context: Context  # what the other detectors found
     cause: str
 
 
@@ -99,7 +101,7 @@ def explain_page(
             found = engine.gather(engine.reduce(step, shared, name="Covering the page"), QUILTED)
         mine = found.filter(pc.equal(found["number"], number))
         tables = describe_quilts(corpus, mine, every, engine) if len(mine) else {}
-    return _tell(row, len(grams), tables, params)
+    return _tell(row, len(grams), tables, params, context_of(corpus, url))
 
 
 def find_page(corpus: Corpus, url: str) -> tuple[int, dict[str, Any]]:
@@ -130,7 +132,7 @@ def _no_page(corpus: Corpus, url: str, near: Sequence[str]) -> BadInput:
     return BadInput(f"{corpus.path} has no page {url}", fix=fix)
 
 
-def _tell(row: dict[str, Any], grams: int, tables: dict[str, pa.Table], params: QuiltParams) -> Story:
+def _tell(row: dict[str, Any], grams: int, tables: dict[str, pa.Table], params: QuiltParams, context: Context) -> Story:
     quilt: dict[str, Any] = tables["quilts"].to_pylist()[0] if tables else {}
     given: list[dict[str, Any]] = quilt.get("sources") or []
     sources = [_source(one, row["time"], grams) for one in given]
@@ -155,6 +157,7 @@ def _tell(row: dict[str, Any], grams: int, tables: dict[str, pa.Table], params: 
         sources=sources,
         patches=patches,
         original_fraction=1 - copied / letters if letters else 1.0,
+        context=context,
         cause="",
     )
     return replace(story, cause=likely_cause(story, params))
@@ -202,10 +205,19 @@ def _with_link_distances(row: dict[str, Any], sources: list[Source], patches: li
 
 def likely_cause(story: Story, params: QuiltParams) -> str:
     """One sentence that names the likely cause of what was found."""
+    style, mirrors = story.context.style, story.context.mirrors
+    if style and style.kind == "link farm":
+        return (
+            f"Part of a link farm: {style.pages:,} pages on {style.domains:,} domains, made alike, link to each other."
+        )
+    if mirrors and (story.context.near_duplicates or story.original_fraction < _MOSTLY):
+        return f"A page of a mirrored host: {mirrors[0].host} has the same pages (level {mirrors[0].level})."
     if story.grams == 0:
         return f"Too short to tell: it has fewer than {params.k} words."
     if not story.sources:
-        return "Original, as far as this corpus knows: no passage of it stands on a page it could have been taken from."
+        template = f" Its template is shared by {style.pages:,} pages." if style else ""
+        own = "Original, as far as this corpus knows: no passage of it stands on a page it could have been taken from."
+        return own + template
     first = story.sources[0]
     where = "another site" if first.is_foreign else "its own site"
     if first.share >= _MOSTLY and first.grams >= 0.9 * sum(source.grams for source in story.sources):
