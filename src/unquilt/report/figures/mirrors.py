@@ -20,13 +20,17 @@ _NO_AXIS: dict[str, Any] = {"axis": None}
 
 
 def write_mirrors(result: Result, folder: Path) -> list[Path]:
-    """Write the ranking evaluation and the groups as PNG, SVG and CSV, and the domains as CSV; their paths."""
+    """Write the ranking evaluation and the groups as PNG, SVG and CSV, and the domains as CSV; their paths.
+
+    What has no pairs is not drawn.
+    """
     ranking, edges = result.tables["ranking"], mirror_edges(result.tables["pairs"])
-    return [
-        *write_figure(ranking_chart(ranking), ranking, folder, "ranking"),
-        *write_figure(groups_chart(edges), edges, folder, "groups"),
-        write_csv(result.tables["domains"], folder / "domains.csv"),
-    ]
+    written = [write_csv(result.tables["domains"], folder / "domains.csv")]
+    if len(ranking):
+        written += write_figure(ranking_chart(ranking), ranking, folder, "ranking")
+    if len(edges):
+        written += write_figure(groups_chart(edges), edges, folder, "groups")
+    return written
 
 
 def ranking_chart(ranking: pa.Table) -> Any:
@@ -76,16 +80,12 @@ def groups_chart(edges: pa.Table) -> Any:
     )  # fmt: skip
     hosts = alt.Chart(alt.InlineData(values=points)).encode(x=alt.X("x:Q", **_NO_AXIS), y=alt.Y("y:Q", **_NO_AXIS))
     dots = hosts.mark_circle(size=50, color=INK, opacity=1)
+    halo = hosts.mark_text(dy=-9, fontSize=8, stroke="white", strokeWidth=3).encode(text="host:N")
     names = hosts.mark_text(dy=-9, fontSize=8, color=INK).encode(text="host:N")
-    side = 150 * math.ceil(math.sqrt(max(len({_root(places, row) for row in rows}), 1))) + 100
-    chart = alt.layer(drawn, dots, names).properties(width=side, height=side)
+    width, height = (160 * (len({round(place[i] / _SPACE) for place in places.values()}) or 1) for i in (0, 1))
+    chart = alt.layer(drawn, dots, halo, names).properties(width=width + 80, height=height)
     left = f"; the first {_MOST_EDGES}" if len(edges) > _MOST_EDGES else ""
     return dressed(chart, "Who mirrors whom", f"{len(edges):,} mirrored pairs{left}")
-
-
-def _root(places: dict[str, tuple[float, float]], row: dict[str, Any]) -> tuple[int, int]:
-    x, y = places[row["host_a"]]
-    return round(x / _SPACE), round(y / _SPACE)
 
 
 def _places(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
