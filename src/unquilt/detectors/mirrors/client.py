@@ -165,7 +165,10 @@ class PoliteClient:
 
     async def _ask_once(self, url: str, target: str) -> tuple[Answer | None, str]:
         """The answer, or where it sends us."""
-        parts = urlsplit(target)
+        try:
+            parts = urlsplit(target)
+        except ValueError:  # a redirect to what is no URL
+            return Answer(url, "failed", final=target), target
         if parts.scheme not in ("http", "https") or not parts.hostname:
             return Answer(url, "failed", final=target), target
         host = self._hosts.setdefault(f"{parts.scheme}://{parts.netloc.lower()}", _Host())

@@ -37,6 +37,7 @@ from unquilt.detectors.mirrors.levels import (
     judge_tests,
 )
 from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
+from unquilt.errors import Cancelled
 from unquilt.kernels.mirrors import page_keys
 from unquilt.kernels.urls import hash_paths
 from unquilt.progress import Progress, Quiet
@@ -60,7 +61,10 @@ def judge_live(
             [origins[host] + path for path in [made_up[host], *paths]] if paths else []
             for host, paths in enumerate(wanted)
         ]
-        _run(_ask_all(urls, answers, probe, progress or Quiet()))
+        try:
+            _run(_ask_all(urls, answers, probe, progress or Quiet()))
+        except KeyboardInterrupt:
+            raise Cancelled("Asking hosts was stopped.", fix="Run the same command again to go on.") from None
         keys = hosts["key"].to_numpy()
         found = [
             _judge_some(tests, slice(begin, begin + _TESTS_AT_ONCE), origins, made_up, keys, answers, params)

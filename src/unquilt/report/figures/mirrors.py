@@ -19,6 +19,7 @@ _SPACE = 3.0
 _NO_AXIS: dict[str, Any] = {"axis": None}
 
 
+<<<<<<< HEAD
 def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
     """The ranking evaluation and the groups."""
     ranking, edges = result.tables["ranking"], mirror_edges(result.tables["pairs"])
@@ -28,6 +29,20 @@ def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
     if len(edges):
         figures.append(Figure("groups", groups_chart(edges), edges))
     return figures
+=======
+def write_mirrors(result: Result, folder: Path) -> list[Path]:
+    """Write the ranking evaluation and the groups as PNG, SVG and CSV, and the domains as CSV; their paths.
+
+    What has no pairs is not drawn.
+    """
+    ranking, edges = result.tables["ranking"], mirror_edges(result.tables["pairs"])
+    written = [write_csv(result.tables["domains"], folder / "domains.csv")]
+    if len(ranking):
+        written += write_figure(ranking_chart(ranking), ranking, folder, "ranking")
+    if len(edges):
+        written += write_figure(groups_chart(edges), edges, folder, "groups")
+    return written
+>>>>>>> mirrors
 
 
 def ranking_chart(ranking: pa.Table) -> Any:
@@ -77,16 +92,12 @@ def groups_chart(edges: pa.Table) -> Any:
     )  # fmt: skip
     hosts = alt.Chart(alt.InlineData(values=points)).encode(x=alt.X("x:Q", **_NO_AXIS), y=alt.Y("y:Q", **_NO_AXIS))
     dots = hosts.mark_circle(size=50, color=INK, opacity=1)
+    halo = hosts.mark_text(dy=-9, fontSize=8, stroke="white", strokeWidth=3).encode(text="host:N")
     names = hosts.mark_text(dy=-9, fontSize=8, color=INK).encode(text="host:N")
-    side = 150 * math.ceil(math.sqrt(max(len({_root(places, row) for row in rows}), 1))) + 100
-    chart = alt.layer(drawn, dots, names).properties(width=side, height=side)
+    width, height = (160 * (len({round(place[i] / _SPACE) for place in places.values()}) or 1) for i in (0, 1))
+    chart = alt.layer(drawn, dots, halo, names).properties(width=width + 80, height=height)
     left = f"; the first {_MOST_EDGES}" if len(edges) > _MOST_EDGES else ""
     return dressed(chart, "Who mirrors whom", f"{len(edges):,} mirrored pairs{left}")
-
-
-def _root(places: dict[str, tuple[float, float]], row: dict[str, Any]) -> tuple[int, int]:
-    x, y = places[row["host_a"]]
-    return round(x / _SPACE), round(y / _SPACE)
 
 
 def _places(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
