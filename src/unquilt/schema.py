@@ -214,11 +214,11 @@ ROBUSTNESS = _table(
         ("labelled", pa.string(), "expert: all chunks of the site; blind: those that occur often on it"),
         ("chunks", pa.int64(), "chunks changed on each page"),
         ("relative", pa.float64(), "the same as a multiple of the mean number of chunks a page"),
-        ("page_badness", pa.float64(), "mean badness of a page; of pages that still have chunks"),
+        ("page_badness", pa.float64(), "mean badness of the pages that still have chunks; null if none has"),
         ("page_error", pa.float64(), "standard error of that mean over the rounds"),
         ("pages_detected", pa.float64(), "share of all pages that are above the threshold"),
         ("chunks_left", pa.float64(), "mean number of chunks of a page that has any"),
-        ("site_badness", pa.float64(), "badness of the site as one neighborhood"),
+        ("site_badness", pa.float64(), "badness of the site as one neighborhood; null if nothing is left"),
         ("neighborhoods_detected", pa.float64(), "share of its neighborhoods that are above the threshold"),
     ]
 )

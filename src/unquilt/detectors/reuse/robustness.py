@@ -151,10 +151,10 @@ def run_round(item: tuple[str, str, int], *, site: Site, params: RobustnessParam
         sums = [np.bincount(pairs[:, 1], weights=some[p][pairs[:, 0]]) for some in (hits, totals)]
         around = share_of(sums[0], sums[1])
         out[p] = (
-            badness[alive].mean() if alive.any() else 0.0,
+            badness[alive].mean() if alive.any() else np.nan,
             (badness > params.page_threshold).mean(),
             totals[p][alive].mean() if alive.any() else 0.0,
-            around[0],
+            around[0] if sums[1][0] else np.nan,
             (around > params.neighborhood_threshold).mean(),
         )
     return out
@@ -166,12 +166,13 @@ def _rows(
 ) -> list[dict[str, Any]]:  # fmt: skip
     rounds = np.stack([curves[change, name, turn] for turn in range(params.rounds)])
     means, errors = rounds.mean(axis=0), rounds.std(axis=0) / np.sqrt(params.rounds)
-    columns = ("page_badness", "pages_detected", "chunks_left", "site_badness", "neighborhoods_detected")
+    columns = ("page_badness", "pages_detected", "chunks_left", "site_badness", "neighborhoods_detected", "page_error")
+    measured = np.column_stack([means, errors[:, 0]]).tolist()
     return [
-        {"change": change, "labelled": name, "chunks": int(point), "relative": float(point / mean),
-         "page_error": float(errors[p, 0]), **dict(zip(columns, means[p].tolist(), strict=True))}
-        for p, point in enumerate(points)
-    ]  # fmt: skip
+        {"change": change, "labelled": name, "chunks": int(point), "relative": float(point / mean)}
+        | {column: None if np.isnan(value) else value for column, value in zip(columns, row, strict=True)}
+        for point, row in zip(points, measured, strict=True)
+    ]
 
 
 def _lost(table: pa.Table, key: tuple[str, str, str], params: RobustnessParams) -> dict[str, Any]:
@@ -181,7 +182,7 @@ def _lost(table: pa.Table, key: tuple[str, str, str], params: RobustnessParams) 
     column = "page_badness" if what == "pages" else "site_badness"
     threshold = params.page_threshold if what == "pages" else params.neighborhood_threshold
     multiple = 0.0 if rows[0][column] <= threshold else None
-    for before, after in pairwise(rows):
+    for before, after in pairwise([row for row in rows if row[column] is not None]):
         if before[column] > threshold >= after[column]:
             share = (before[column] - threshold) / (before[column] - after[column])
             multiple = before["relative"] + share * (after["relative"] - before["relative"])

@@ -70,6 +70,7 @@ def badness_chart(bins: pa.Table, threshold: float) -> Any:
     bars = base.mark_bar(color=BLUE).encode(
         x=alt.X("begin:Q", title="Badness", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", grid=False)),
         x2="end:Q",
+        y2=alt.datum(0),
         y=alt.Y("share:Q", title="Share of neighborhoods", scale=alt.Scale(domain=[0, 1]), axis=share),
     )
     line = base.mark_line(color=ORANGE, strokeWidth=2, interpolate="step-after").encode(x="end:Q", y="cdf:Q")
