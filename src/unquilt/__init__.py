@@ -97,8 +97,8 @@ __all__ = [
     "RobustnessParams", "Story", "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError",
     "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled", "find_duplicates",
     "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl",
-    "load_result", "measure_robustness", "serve_corpus", "sweep_quilts", "write_duplicates", "write_mirrors", "write_phrases",
-    "write_report", "write_sweep", "write_synth",
+    "load_result", "measure_robustness", "serve_corpus", "sweep_quilts", "write_duplicates", "write_mirrors",
+    "write_phrases", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 
