@@ -68,7 +68,7 @@ def make_corpus(folder: Path, engine: LocalEngine) -> Corpus:
 
 def add_results(corpus: Corpus) -> None:
     """Results of the other four detectors, with the columns all of them have."""
-    near = pa.table({"class": [1, 1], "url": NEAR, "representative": [NEAR[0]] * 2, "cohesion": [0.97, 0.97]})
+    near = pa.table({"class": [1, 1], "url": NEAR, "representative": [True, False], "cohesion": [0.97, 0.97]})
     cover = {"url": source_url(0), "shingles": 20, "foreign": True}
     phrases = {
         "classes": near,
@@ -77,6 +77,7 @@ def add_results(corpus: Corpus) -> None:
         ),
         "pages": pa.table({"url": [QUILT, NEAR[0]], "popular": [60, 2], "originality": [0.29, 0.98]}),
         "covers": pa.table({"url": [QUILT], "popular": [60], "sources": [[cover]], "foreign_contribution": [20]}),
+        "popularity": pa.table({"pages": [5, 9], "shingles": [1, 1]}),
         "hosts": pa.table({"host": ["quilt.example"], "pages": [12], "mean": [45.5], "deviation": [3.5]}),
     }
     urls = [source_url(i) for i in range(6)]

@@ -179,6 +179,13 @@ def test_clusters_mirrors_and_neighborhoods_are_shown(server: Server) -> None:
     assert "cluster 1" in server.get("/page", {"url": source_url(2)}).text
 
 
+def test_a_table_that_has_no_list_of_its_own_is_shown_as_it_is(server: Server) -> None:
+    shown = server.get("/phrases/popularity", {"sort": "pages", "order": "desc"})
+    assert shown.status == 200
+    assert "<b>2</b> popularity" in shown.text
+    assert server.get("/phrases/nothing").status == 404
+
+
 def test_what_was_not_run_is_said_how_to_run(bare: Path) -> None:
     with serving(bare) as server:
         for detector in ("phrases", "styles", "mirrors", "reuse"):

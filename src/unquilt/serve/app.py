@@ -123,7 +123,7 @@ class Explorer:
         return HTMLResponse(page.encode("utf-8", "replace"), status, headers={"Cache-Control": "no-store"})
 
     def home(self, request: Request) -> Response:
-        first = {name: listings_of(name) for name in DETECTORS}
+        first = {name: self._tabs(name) for name in DETECTORS}
         return self.render(request, "home.html", first=first, detectors=DETECTORS, hosts=self.index.known["pages"].rows)
 
     def detector(self, request: Request) -> Response:
@@ -138,19 +138,19 @@ class Explorer:
         return self.index.known[detector].tables if detector in self.index.known else {}
 
     def _tabs(self, detector: str) -> list[Listing]:
-        return [one for one in listings_of(detector) if one.table in self._tables(detector)]
+        return listings_of(detector, self._tables(detector))
 
     def _missing(self, request: Request, detector: str) -> Response:
-        if detector not in DETECTORS:
+        if detector not in DETECTORS or self.index.known[detector].is_there:
             error = BadParameter("There is no such page here.", fix="Begin at the start, or search for a URL.")
             return self.render(request, "problem.html", status=404, error=error, similar=[])
         return self.render(request, "missing.html", detector=detector)
 
     def listing(self, request: Request) -> Response:
         detector, table = request.path_params["detector"], request.path_params["table"]
-        found = listing_of(detector, table)
-        if found is None or table not in self._tables(detector):
-            return self._missing(request, detector if found else "")
+        found = listing_of(detector, table, self._tables(detector))
+        if found is None:
+            return self._missing(request, detector)
         rows = read_rows(self.index, found, dict(request.query_params))
         urls = [row["url"] for row in rows.rows] if (detector, table) == ("quilts", "quilts") else []
         template = "_rows.html" if request.query_params.get("part") == "rows" else "listing.html"

@@ -67,7 +67,7 @@ def draw_sample(
     if kind.table not in known.tables:
         problem = known.problem or f"Its result has no table {kind.table}."
         raise BadParameter(f"There is no result of {detector}. {problem}", fix=f"Run it:  unquilt {detector} CORPUS")
-    listing = listing_of(detector, kind.table)
+    listing = listing_of(detector, kind.table, known.tables)
     assert listing is not None
     knobs = read_knobs(index, listing, asked or {})
     parts, values = conditions(knobs)

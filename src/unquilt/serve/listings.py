@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unquilt.detectors.quilts.params import QuiltParams
@@ -126,7 +127,8 @@ LISTINGS = (
     ),
     Listing(
         "phrases", "classes", "Near-duplicates",
-        (URL, _c("class", "class"), Column("representative", "kept page", "url"), _c("cohesion", "cohesion", "share")),
+        (URL, _c("class", "class"), Column("representative", "representative", "url"),
+         _c("cohesion", "cohesion", "share")),
         sort="class", is_descending=False,
         sliders=(Slider("cohesion", "cohesion", "least resemblance of the pages of a class",
                         "coalesce(cohesion, 0) >= ?", 0, 1, 0.01),),
@@ -139,7 +141,7 @@ LISTINGS = (
         sliders=(Slider("popular", "popular phrases", "fewest popular phrases of 84", "popular >= ?", 0, 84, 1),),
     ),
     Listing(
-        "phrases", "hosts", "Suspected hosts",
+        "phrases", "hosts", "Hosts",
         (_c("host", "host", "host"), _c("pages", "pages"), _c("mean", "mean popular", "number"),
          _c("deviation", "deviation", "number")),
         sort="pages",
@@ -221,9 +223,25 @@ LISTINGS = (
 )  # fmt: skip
 
 
-def listing_of(detector: str, table: str) -> Listing | None:
-    return next((one for one in LISTINGS if (one.detector, one.table) == (detector, table)), None)
+def listings_of(detector: str, tables: Mapping[str, Mapping[str, str]]) -> list[Listing]:
+    """The lists of the tables a detector has; one that is not known above is shown as it is."""
+    known = [one for one in LISTINGS if one.detector == detector and one.table in tables]
+    names = {one.table for one in known}
+    return known + [_as_it_is(detector, name, types) for name, types in tables.items() if name not in names]
 
 
-def listings_of(detector: str) -> list[Listing]:
-    return [one for one in LISTINGS if one.detector == detector]
+def listing_of(detector: str, table: str, tables: Mapping[str, Mapping[str, str]]) -> Listing | None:
+    return next((one for one in listings_of(detector, tables) if one.table == table), None)
+
+
+_KINDS = {"DOUBLE": "number", "FLOAT": "number", "BOOLEAN": "flag", "VARCHAR": "text", "BLOB": "hex"}
+
+
+def _as_it_is(detector: str, table: str, types: Mapping[str, str]) -> Listing:
+    columns = []
+    for name, type_ in types.items():
+        if name.endswith("_hash") or "[" in type_ or "(" in type_:
+            continue
+        kind = _KINDS.get(type_, "count" if "INT" in type_ else "text")
+        columns.append(Column(name, name.replace("_", " "), name if name in ("url", "host", "domain") else kind))
+    return Listing(detector, table, table.replace("_", " ").capitalize(), tuple(columns), "rowid", is_descending=False)

@@ -14,7 +14,6 @@ PAGE_SIZE = 50
 _MOST_ROWS = 200
 _NUMBERS = ("count", "share", "number")
 _EXACT = ("host", "domain", "cluster", "group", "class")  # all rows of one of them
-_WORDS = ("text", "url", "host", "domain", "pair", "prefix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _where(
 ) -> tuple[str, list[Any]]:
     parts, values = conditions(knobs)
     text = asked.get("q", "")
-    words = [f'"{column.name}"' for column in columns if column.kind in _WORDS]
+    words = [f'"{column.name}"' for column in columns if types[column.name] == "VARCHAR"]
     if text and "search" in types:
         parts.append("contains(search, lower(?))")
         values.append(text)
