@@ -1,13 +1,8 @@
 """Mirrors on real hosts: how well stage I ranks pairs, and whether stage II gives the right level.
 
 ``urls_public``: URLs of Debian documentation packages in two suites, a package of a suite standing for a host; a pair
-<<<<<<< HEAD
-is true if its paths have a Jaccard similarity of at least 0.5. ``mirrors_public``: 22 hosts, 24 pairs with levels; any
-other pair is a mismatch.
-=======
 is true if its paths have a Jaccard similarity of at least 0.5. ``mirrors_public``: 22 hosts, 24 pairs with levels;
 every other pair is a mismatch.
->>>>>>> mirrors
 """
 
 from __future__ import annotations

@@ -308,13 +308,8 @@ def host_features(
     """The distinct features of each host, ascending, and int64[hosts + 1], where each host's begin.
 
     Host h is called names[name_offsets[h]:name_offsets[h + 1]]; its sampled paths are begins[h]..begins[h + 1] - 1,
-<<<<<<< HEAD
-    path i being data[offsets[i]:offsets[i + 1]]. A path with a generator term gives no features; a path feature
-    counts if at least ``least`` paths of the host have it.
-=======
     path i being data[offsets[i]:offsets[i + 1]]. A path with a generator term gives no features; a path feature counts
     if at least ``least`` paths of the host have it.
->>>>>>> mirrors
     """
     hosts = len(begins) - 1
     longest, most = 1, 1

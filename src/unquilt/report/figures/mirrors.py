@@ -19,7 +19,6 @@ _SPACE = 3.0
 _NO_AXIS: dict[str, Any] = {"axis": None}
 
 
-<<<<<<< HEAD
 def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
     """The ranking evaluation and the groups."""
     ranking, edges = result.tables["ranking"], mirror_edges(result.tables["pairs"])
@@ -29,20 +28,6 @@ def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
     if len(edges):
         figures.append(Figure("groups", groups_chart(edges), edges))
     return figures
-=======
-def write_mirrors(result: Result, folder: Path) -> list[Path]:
-    """Write the ranking evaluation and the groups as PNG, SVG and CSV, and the domains as CSV; their paths.
-
-    What has no pairs is not drawn.
-    """
-    ranking, edges = result.tables["ranking"], mirror_edges(result.tables["pairs"])
-    written = [write_csv(result.tables["domains"], folder / "domains.csv")]
-    if len(ranking):
-        written += write_figure(ranking_chart(ranking), ranking, folder, "ranking")
-    if len(edges):
-        written += write_figure(groups_chart(edges), edges, folder, "groups")
-    return written
->>>>>>> mirrors
 
 
 def ranking_chart(ranking: pa.Table) -> Any:
