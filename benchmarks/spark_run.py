@@ -89,7 +89,7 @@ def _used() -> float:
     """Processor seconds of this process and all below it, which live as long as the engine."""
     this = psutil.Process()
     times = [process.cpu_times() for process in [this, *this.children(recursive=True)]]
-    return sum(one.user + one.system for one in times)
+    return float(sum(one.user + one.system for one in times))
 
 
 def _shuffled(engine: Any) -> int:
