@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from unquilt.detectors.reuse.labelled import Labelled, Match
@@ -30,7 +30,7 @@ def match_pages(
 ) -> Iterator[Matched | Skip]:
     """Match each page of crawls, folders and files, one at a time; records that are no pages come as ``Skip``.
 
-    An input ``-`` is what comes in on ``stdin``: a crawl, or one page.
+    An input ``-`` is what comes in on ``stdin``, to its end: a crawl, or one page.
     """
     for given in inputs:
         if given == "-" and stdin is not None:
@@ -49,7 +49,11 @@ def _match_input(labelled: Labelled, given: str, params: IngestParams) -> Iterat
         if piece.kind == "urls":
             yield Skip(piece.name, 0, "not-text", detail="a list of URLs has no pages")
             continue
-        for one in read_piece(PartTask(0, piece, params, "", "", exact=piece.begin == 0)):
+        if piece.kind != "parquet":  # the pieces of a file are for workers; one reader goes through it once
+            if piece.begin:
+                continue
+            piece = replace(piece, end=None)
+        for one in read_piece(PartTask(0, piece, params, "", "", exact=True)):
             if isinstance(one, Capture):
                 match = labelled.match(one.body, is_html=one.media_type in HTML_TYPES)
                 yield Matched(one.url, match, len(one.body))
