@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, reuse, spark, styles, synth
+from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, reuse, serve, spark, styles, synth
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
 from benchmarks.processes import RunFailed, adopt_orphans
@@ -28,6 +28,7 @@ BENCHMARKS = {
     "spark": spark.figures,
     "styles": styles.figures,
     "reuse": reuse.figures,
+    "serve": serve.figures,
     "synth": synth.figures,
 }
 _RESULTS = Path(__file__).with_name("results.json")

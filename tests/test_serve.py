@@ -159,7 +159,7 @@ def test_a_slider_cannot_go_below_what_the_run_knows(server: Server) -> None:
 def test_the_rows_alone_are_given_for_a_slider(server: Server) -> None:
     shown = server.get("/reuse/neighborhoods", {"badness": "0.6", "part": "rows"}).text
     assert "<html" not in shown
-    assert "<b>1</b> of 3 bad neighborhoods" in shown
+    assert "<b>1</b> of 3 neighborhoods" in shown
 
 
 def test_clusters_mirrors_and_neighborhoods_are_shown(server: Server) -> None:

@@ -97,16 +97,16 @@ def test_patches_are_reached_by_keyboard_alone(page: Page) -> None:
 
 def test_a_slider_changes_the_list_and_the_address(page: Page) -> None:
     page.goto("/reuse/neighborhoods")
-    expect(page.locator(".total")).to_contain_text("3 bad neighborhoods")
+    expect(page.locator(".total")).to_contain_text("3 neighborhoods")
     slider = page.get_by_label("badness", exact=False).first
     slider.fill("0.6")
-    expect(page.locator(".total")).to_contain_text("1 of 3 bad neighborhoods")
+    expect(page.locator(".total")).to_contain_text("1 of 3 neighborhoods")
     expect(page.locator("tbody tr")).to_have_count(1)
     assert "badness=0.6" in page.url
     page.reload()
     expect(page.locator(".total")).to_contain_text("1 of 3")
     page.get_by_label("badness", exact=False).first.press("Home")
-    expect(page.locator(".total")).to_contain_text("3 bad neighborhoods")
+    expect(page.locator(".total")).to_contain_text("3 neighborhoods")
 
 
 def test_sigma_and_c_move_the_quilts(page: Page) -> None:

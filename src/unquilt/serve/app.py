@@ -20,7 +20,7 @@ from unquilt.serve.groups import children_of, cluster_of, group_of, neighborhood
 from unquilt.serve.index import DETECTORS, Index
 from unquilt.serve.judge import KINDS, METHODS, draw_sample, setting_text
 from unquilt.serve.judgments import Judgments, precision
-from unquilt.serve.listings import ABOUT, TITLES, Listing, listing_of, listings_of
+from unquilt.serve.listings import ABOUT, LISTINGS, TITLES, Listing, listing_of, listings_of
 from unquilt.serve.pages import (
     Explainer,
     NoPage,
@@ -123,7 +123,7 @@ class Explorer:
         return HTMLResponse(page.encode("utf-8", "replace"), status, headers={"Cache-Control": "no-store"})
 
     def home(self, request: Request) -> Response:
-        first = {name: self._tabs(name) for name in DETECTORS}
+        first = {name: [one for one in LISTINGS if one.detector == name] for name in DETECTORS}
         return self.render(request, "home.html", first=first, detectors=DETECTORS, hosts=self.index.known["pages"].rows)
 
     def detector(self, request: Request) -> Response:

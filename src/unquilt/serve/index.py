@@ -26,6 +26,7 @@ DETECTORS = ("quilts", "phrases", "styles", "mirrors", "reuse")
 _LAYOUT = 3  # raised when the tables made here change
 _MEMORY = "160MB"
 _ATTEMPTS = 3
+_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": False}  # DuckDB would fetch what it lacks
 
 # Columns made once so that a list of sources, a link or a level of a tree costs nothing to ask for.
 _EXTRA = {
@@ -70,7 +71,10 @@ class Index:
         self._own: tempfile.TemporaryDirectory[str] | None = None
         self.corpus = Corpus(path)
         self._folder = self._make_folder()
-        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "threads": 2})
+        spill = str(self._folder / f".spill-{os.getpid()}")
+        self._database = duckdb.connect(
+            config=_OFFLINE | {"memory_limit": _MEMORY, "threads": 2, "temp_directory": spill}
+        )
         self._aliases: dict[str, str] = {}
         self._count = 0
         self._stamps: dict[str, object] = {}
@@ -105,9 +109,13 @@ class Index:
         if stamps == self._stamps:
             return
         with self._lock:
+            if stamps == self._stamps:
+                return  # another thread was faster
             if stamps["pages"] != self._stamps.get("pages"):
-                self.corpus = Corpus(self._path)
-                self._open_pages()
+                corpus = Corpus(self._path)
+                if corpus.is_complete or not self._stamps:  # while pages are added, those from before are shown
+                    self.corpus = corpus
+                    self._open_pages()
             for name in DETECTORS:
                 if stamps[name] != self._stamps.get(name) or stamps["pages"] != self._stamps.get("pages"):
                     self.known[name] = self._open_result(name)
@@ -189,7 +197,7 @@ class Index:
         if not target.exists():
             with tempfile.TemporaryDirectory(dir=self._folder, prefix=".new-") as scratch:
                 temporary = Path(scratch) / "index.duckdb"
-                with duckdb.connect(str(temporary), config={"memory_limit": "400MB"}) as database:
+                with duckdb.connect(str(temporary), config=_OFFLINE | {"memory_limit": "400MB"}) as database:
                     fill(database)
                 temporary.replace(target)
             for old in self._folder.glob(f"{name}-*.duckdb"):

@@ -195,7 +195,7 @@ LISTINGS = (
         sort="group", is_descending=False, sums=(("groups", 'count(DISTINCT "group")'),),
     ),
     Listing(
-        "reuse", "neighborhoods", "Bad neighborhoods",
+        "reuse", "neighborhoods", "Neighborhoods",
         (_c("prefix", "neighborhood", "prefix"), _c("badness", "badness", "share"), _c("files", "files"),
          _c("chunks", "chunks"), _c("labelled", "copied chunks"), _c("bad", "bad", "flag")),
         sort="badness",
