@@ -26,9 +26,18 @@ Row = dict[str, Any]
 
 
 def read_again(rows: Sequence[Row], params: IngestParams) -> Iterator[tuple[int, bytes]]:
-    """The source of each page in UTF-8, with its place in ``rows`` (of ``COLUMNS``), in the order of the crawl.
+    """The source of each page in UTF-8, with its place in ``rows``; as ``read_captures``."""
+    for i, capture in read_captures(rows, params):
+        yield i, to_utf8(capture.body, capture.charset)[0]
 
-    Raises ``BadInput`` if a file is gone, or no longer holds a page that came from it.
+
+def read_captures(
+    rows: Sequence[Row], params: IngestParams, *, beside: Path | None = None
+) -> Iterator[tuple[int, Capture]]:
+    """The capture of each page, with its place in ``rows`` (of ``COLUMNS``), in the order of the crawl.
+
+    A relative source is looked for where the program runs, then in the folder ``beside``. Raises ``BadInput`` if a file
+    is gone, or no longer holds a page that came from it.
     """
     by_file: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
@@ -38,13 +47,11 @@ def read_again(rows: Sequence[Row], params: IngestParams) -> Iterator[tuple[int,
         for i in places:
             waiting.setdefault((rows[i]["offset"], rows[i]["file_sha1"]), []).append(i)
         offsets = [rows[i]["offset"] for i in places]
-        for capture in _open(source, min(offsets), max(offsets), rows[places[0]], params):
+        for capture in _open(source, min(offsets), max(offsets), rows[places[0]], params, beside):
             if not isinstance(capture, Capture):
                 continue
             found = waiting.pop((capture.offset, sha1(capture.body).digest()), [])
-            if found:
-                utf8, _ = to_utf8(capture.body, capture.charset)
-                yield from ((i, utf8) for i in found)
+            yield from ((i, capture) for i in found)
             if not waiting:
                 break
         if waiting:
@@ -55,9 +62,9 @@ def read_again(rows: Sequence[Row], params: IngestParams) -> Iterator[tuple[int,
             )
 
 
-def _open(source: str, first: int, last: int, row: Row, params: IngestParams) -> Found:
+def _open(source: str, first: int, last: int, row: Row, params: IngestParams, beside: Path | None) -> Found:
     """What the stretch of a file holds that begins with the offset ``first`` and ends with ``last``."""
-    path, inside = _locate(source)
+    path, inside = _locate(source, beside)
     kind = kind_of_file(path)
     piece = Piece(kind, str(path), source, first, last + 1)
     if kind == "warc":
@@ -75,12 +82,13 @@ def _open(source: str, first: int, last: int, row: Row, params: IngestParams) ->
     return read_folder(replace(piece, path=str(path.parent), name=str(path.parent), files=(path.name,)), params)
 
 
-def _locate(source: str) -> tuple[Path, str]:
+def _locate(source: str, beside: Path | None) -> tuple[Path, str]:
     """The file a source names, and for a WARC in a WACZ its name there."""
     path = Path(source)
-    for above in (path, *path.parents):
-        if above.is_file():
-            return above, str(path.relative_to(above)) if above != path else ""
+    for place in (path, *([beside / path] if beside else [])):
+        for above in (place, *place.parents):
+            if above.is_file():
+                return above, str(place.relative_to(above)) if above != place else ""
     where = "" if path.is_absolute() else f" It was named relative to a folder; this one is {Path.cwd()}."
     raise BadInput(
         f"{source} is not there any more, and its pages must be read again for this.{where}",

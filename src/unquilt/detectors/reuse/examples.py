@@ -14,7 +14,9 @@ import pyarrow as pa
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.reuse.digests import Words, column_words, lists_of
 from unquilt.engines import Engine
-from unquilt.ingest.reread import read_bytes
+from unquilt.errors import BadInput
+from unquilt.ingest.again import read_captures
+from unquilt.ingest.params import IngestParams
 from unquilt.kernels.digests import places_of
 from unquilt.schema import sha1
 
@@ -85,7 +87,7 @@ def read_examples(corpus: Corpus, engine: Engine, objects: pa.Table) -> list[byt
     """The content of each object in its example page, cut off if it is long; None where the crawl is gone."""
     if not len(objects):
         return []
-    rows = objects.select(["source", "offset", "file_sha1", "begin", "length"]).to_pylist()
+    rows = objects.select(["example", "source", "offset", "file_sha1", "begin", "length"]).to_pylist()
     by_source: dict[str, list[int]] = {}
     for at, row in enumerate(rows):
         by_source.setdefault(row["source"], []).append(at)
@@ -106,8 +108,10 @@ def read_group(rows: list[dict[str, Any]], *, settings: dict[str, Any], beside: 
 
 def read_example(row: dict[str, Any], settings: dict[str, Any], beside: Path, *, most: int | None) -> bytes | None:
     """The bytes of one object, at most so many."""
-    body = read_bytes(row["source"], row["offset"], row["file_sha1"], settings, beside=beside)
-    if body is None:
-        return None
-    end = row["begin"] + row["length"]
-    return body[row["begin"] : end if most is None else min(end, row["begin"] + most)]
+    params = IngestParams(status=settings["status"], max_page_bytes=settings["max_page_bytes"])
+    try:
+        ((_, capture),) = read_captures([row | {"url": row["example"]}], params, beside=beside)
+    except (BadInput, OSError):
+        return None  # the crawl is not there any more
+    size = row["length"] if most is None else min(row["length"], most)
+    return capture.body[row["begin"] : row["begin"] + size]
