@@ -1,17 +1,19 @@
 """Every detector on every engine: the same tables, whole, on a planted web and on the real sample.
 
-A new detector is a line in DETECTORS.
+A detector that is registered is tested with its defaults; a line in DETECTORS adds other settings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from conftest import tree
 from unquilt.corpus import Corpus
+from unquilt.detectors import DETECTORS as _REGISTERED
 from unquilt.detectors.quilts.find import find_quilts
 from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.detectors.quilts.sweep import sweep_quilts
@@ -27,8 +29,13 @@ from unquilt.synth import SynthParams, write_synth
 
 Find = Callable[[Corpus, Engine], Result]
 
+
+def _find(name: str, corpus: Corpus, engine: Engine) -> Result:
+    return _REGISTERED[name].finder()(corpus, engine=engine)
+
+
 DETECTORS: dict[str, Find] = {
-    "quilts": lambda corpus, engine: find_quilts(corpus, engine=engine),
+    **{name: partial(_find, name) for name in _REGISTERED},
     "quilts, all options": lambda corpus, engine: find_quilts(
         corpus, QuiltParams(foreign="none", c=1, sigma=0.1, collapse=True, exact=True), engine=engine
     ),
