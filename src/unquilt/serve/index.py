@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -227,8 +226,3 @@ def _stamp(path: Path) -> object:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def remove_index(corpus: Path) -> None:
-    """Delete what the server keeps next to a corpus; it is made again when needed."""
-    shutil.rmtree(corpus / "serve", ignore_errors=True)
