@@ -13,31 +13,18 @@ from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from quality.gate import JudgedSet
 from unquilt.corpus import Corpus
 from unquilt.detectors.mirrors.find import find_mirrors
 from unquilt.detectors.mirrors.params import MirrorParams
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.run import ingest_crawl
 
-FLOORS = {
-    "stage1_precision_at_recall_0.86": 0.94,
-    "stage1_precision_at_recall_0.90": 0.94,
-    "stage1_precision_at_recall_0.96": 0.91,
-    "candidate_levels_right": 1.0,
-    "levels_right": 0.95,
-    "others_not_called_mirrors": 0.99,
-}
 _RECALLS = (0.86, 0.90, 0.96)
 _MIN_URLS = 20
 _TRUE_JACCARD = 0.5
 
 Pair = tuple[str, str]
-
-
-def measure(data: Path) -> dict[str, float]:
-    """The figures of ``FLOORS``, from the folder with the labelled data."""
-    ranking = ranking_figures([data / "urls_public.tsv.gz", data / "urls_public.truth.tsv"])
-    return ranking | level_figures([data / "mirrors_public.warc.gz", data / "mirrors_public.truth.tsv"])
 
 
 def ranking_figures(files: Sequence[Path]) -> dict[str, float]:
@@ -105,3 +92,13 @@ def _levels(corpus: Corpus, truth: Path, engine: LocalEngine) -> dict[str, float
 def _found(pairs: object) -> dict[Pair, str]:
     columns = (pairs[name].to_pylist() for name in ("host_a", "host_b", "level"))  # type: ignore[index]
     return {(a, b): level for a, b, level in zip(*columns, strict=True)}
+
+
+SETS = {
+    "urls": JudgedSet(
+        lambda folder: [folder / "urls_public.tsv.gz", folder / "urls_public.truth.tsv"], ranking_figures
+    ),
+    "levels": JudgedSet(
+        lambda folder: [folder / "mirrors_public.warc.gz", folder / "mirrors_public.truth.tsv"], level_figures
+    ),
+}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +22,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from quality.agreement import adjusted_rand
+from quality.gate import JudgedSet
 from unquilt.corpus import Corpus
 from unquilt.detectors.sites import PageArrays
 from unquilt.detectors.styles.find import Groups, link_pages
@@ -39,19 +42,6 @@ SETTINGS = {
     "second, t=50": StyleParams(t=50, second=8),
     "second=6": StyleParams(second=6),
 }
-FLOORS = {
-    "paper purity": 1.0,
-    "paper coverage": 0.78,
-    "paper ari": 0.57,
-    "t=20 purity": 1.0,
-    "t=20 coverage": 0.88,
-    "t=20 ari": 0.71,
-    "second purity": 1.0,
-    "second coverage": 0.95,
-    "second ari": 0.75,
-}
-"""The least that must be reached; purity 1 means that no cluster mixes two families."""
-
 Names = npt.NDArray[np.str_]
 
 
@@ -68,7 +58,7 @@ def measure(data: Path = DATA) -> dict[str, float]:
         found |= {
             f"{name} purity": pure / len(inside),
             f"{name} coverage": len(inside) / len(groups),
-            f"{name} ari": adjusted_rand(groups, np.unique(tools, return_inverse=True)[1]),
+            f"{name} ari": adjusted_rand(groups.tolist(), tools.tolist()),
             f"{name} clusters": float(len(np.unique(groups[inside]))),
         }
     return found
@@ -103,16 +93,12 @@ def _family(generator: str, package: str) -> str:
     return "Sphinx" if generator.startswith("Docutils") else generator.split()[0]
 
 
-def adjusted_rand(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> float:
-    """How far two partitions agree in which pairs they join: 1 wholly, 0 as by chance. Single pages count too."""
+def measure_sample(files: Sequence[Path]) -> dict[str, float]:
+    """What the gate watches: purity 1 means that no cluster mixes two families."""
+    return {name: value for name, value in measure(files[0].parent).items() if not name.endswith("clusters")}
 
-    def pairs(counts: npt.NDArray[np.int64]) -> float:
-        return float((counts * (counts - 1) // 2).sum())
 
-    joint = np.unique(np.stack([one, other]), axis=1, return_counts=True)[1]
-    a, b = (pairs(np.unique(each, return_counts=True)[1]) for each in (one, other))
-    expected = a * b / pairs(np.array([len(one)]))
-    return (pairs(joint) - expected) / ((a + b) / 2 - expected)
+SETS = {"documentation": JudgedSet(lambda _folder: [DATA / SAMPLE], measure_sample)}
 
 
 def make_sample(corpus: Corpus, labels: Path, out: Path = DATA / SAMPLE) -> None:
