@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 from unquilt.engines.local import LocalEngine
 
@@ -51,6 +53,17 @@ def unquilt() -> Unquilt:
         return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload, no-any-return]
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser, Debian's chromium; as long as it is there, so is its event loop."""
+    with sync_playwright() as playwright:
+        one = playwright.chromium.launch(
+            executable_path=shutil.which("chromium") or "/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        yield one
+        one.close()
 
 
 def heed_ctrl_c() -> None:

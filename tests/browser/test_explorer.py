@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from explorer import HOSTILE, NEAR, QUILT, Server, add_results, make_corpus, sentence, serving, source_url
 from unquilt.engines.local import LocalEngine
 from unquilt.serve.judgments import Judgments
-
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +24,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, engine: LocalEngine) -> Pat
 def server(corpus: Path) -> Iterator[Server]:
     with serving(corpus) as one:
         yield one
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield one
-        one.close()
 
 
 @pytest.fixture
