@@ -91,7 +91,10 @@ def context_of(corpus: Corpus, url: str) -> Context:
 
 def _ask(database: Any, sql: str, files: dict[str, str], *values: Any) -> list[tuple[Any, ...]]:
     tables = {name: "read_parquet('" + path.replace("'", "''") + "')" for name, path in files.items()}
-    rows: list[tuple[Any, ...]] = database.execute(sql.format(**tables), list(values)).fetchall()
+    try:
+        rows: list[tuple[Any, ...]] = database.execute(sql.format(**tables), list(values)).fetchall()
+    except duckdb.BinderException:  # a result of another version has other columns
+        return []
     return rows
 
 

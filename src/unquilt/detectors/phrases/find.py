@@ -157,15 +157,13 @@ def describe_part(file: PartFile, *, counts: PageArray, keepers: PageArray, shin
 def rank_hosts(pages: pa.Table, params: PhraseParams) -> pa.Table:
     """Hosts with their popular counts; suspects first, then the others, each by the number of their pages."""
     counted = pages.filter(pc.and_(pages["representative"], pages["originality"].is_valid()))
-    grouped = counted.group_by("host").aggregate(
-        [("url", "count"), ("popular", "mean"), ("popular", "stddev"), ("originality", "mean")]
-    )
-    pages_, mean, deviation = (grouped[name] for name in ("url_count", "popular_mean", "popular_stddev"))
-    is_suspect = pc.and_(
-        pc.and_(pc.greater_equal(pages_, params.min_pages), pc.greater_equal(mean, params.min_mean)),
-        pc.less(deviation, params.max_deviation),
-    )
-    hosts = pa.table(
-        [grouped["host"], pages_, mean, deviation, grouped["originality_mean"], is_suspect], schema=PHRASE_HOSTS
-    )
+    popular = counted["popular"].cast(pa.int64())
+    squares = pa.table([counted["host"], popular, pc.multiply(popular, popular)], names=["host", "popular", "square"])
+    grouped = squares.group_by("host").aggregate([("popular", "count"), ("popular", "sum"), ("square", "sum")])
+    # Of whole numbers the sums do not depend on their order, so neither do the means.
+    count, total, square = (grouped[name].to_numpy() for name in ("popular_count", "popular_sum", "square_sum"))
+    mean, deviation = total / count, np.sqrt((count * square - total * total) / (count * count))
+    originality = 1 - mean / params.shingles
+    is_suspect = (count >= params.min_pages) & (mean >= params.min_mean) & (deviation < params.max_deviation)
+    hosts = pa.table([grouped["host"], count, mean, deviation, originality, is_suspect], schema=PHRASE_HOSTS)
     return hosts.sort_by([("suspect", "descending"), ("pages", "descending"), ("host", "ascending")])
