@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.sites import text_buffers
+from unquilt.detectors.streams import read_bucket, sorted_block
 from unquilt.engines import Block, Bucket, Engine
 from unquilt.ingest.sites import domain_of, host_of
 from unquilt.kernels.grams import hash_grams_column
@@ -86,10 +86,7 @@ def send_pages(request: Request, *, buckets: int, with_text: bool) -> Iterator[B
         begin, end = np.searchsorted(request.pages, [first, first + len(table)])
         order = np.argsort(request.buckets[begin:end], kind="stable") + begin
         sent = _with_quilts(table, first, request, order)
-        cuts = np.searchsorted(request.buckets[order], np.arange(buckets + 1))
-        streams = [_stream(sent.slice(a, b - a)) for a, b in pairwise(cuts.tolist())]
-        offsets = np.cumsum([0, *(len(stream) for stream in streams)])
-        yield Block(offsets, (np.frombuffer(b"".join(streams), np.uint8),))
+        yield sorted_block(sent, request.buckets[order], buckets)
         first += len(table)
 
 
@@ -111,26 +108,9 @@ def _with_quilts(table: pa.Table, first: int, request: Request, order: npt.NDArr
     return sent
 
 
-def _stream(table: pa.Table) -> bytes:
-    if not len(table):
-        return b""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def _read_streams(data: npt.NDArray[np.uint8]) -> pa.Table | None:
-    source = pa.BufferReader(pa.py_buffer(data))
-    tables = []
-    while source.tell() < len(data):
-        tables.append(pa.ipc.open_stream(source).read_all())
-    return pa.concat_tables(tables).combine_chunks() if tables else None
-
-
 def stitch(bucket: Bucket, *, k: int, exact: bool, patches: bool) -> tuple[pa.Table, pa.Table]:
     """The quilts of a bucket with their sources, and their patches."""
-    table = _read_streams(bucket.columns[0]) if bucket.columns else None
+    table = read_bucket(bucket)
     if table is None:
         return QUILTS.empty_table(), PATCHES.empty_table()
     rows = table.select([name for name in table.column_names if name != "text"]).to_pylist()

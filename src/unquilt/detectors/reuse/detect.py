@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from unquilt.corpus import Corpus, PartFile
-from unquilt.detectors.quilts.patches import _read_streams, _stream
 from unquilt.detectors.reuse.digests import LABELLED, SHARED, STOP, Digests, lists_of
 from unquilt.detectors.reuse.discover import NOBODY, digests_of
 from unquilt.detectors.sites import PageArray, text_buffers
+from unquilt.detectors.streams import read_bucket, table_block
 from unquilt.engines import Block, Bucket, Engine
 from unquilt.kernels.digests import count_flags
 from unquilt.kernels.prefixes import add_up_tree, cut_names, folders, highest_above
@@ -125,13 +124,8 @@ def emit_folders(file: PartFile, *, counts: PageArray, sites: PageArray, buckets
         hosts = hash_strings(*text_buffers(table["host"]), _SEED) % np.uint64(buckets)
         summed = table.append_column("bucket", pa.array(hosts.astype(np.int64))).group_by("prefix", use_threads=False)
         sums = summed.aggregate([("bucket", "min"), *((name, "sum") for name in _SUMS)])
-        order = np.argsort(sums["bucket_min"].to_numpy(), kind="stable")
-        sums = sums.take(pa.array(order))
-        cuts = np.searchsorted(sums["bucket_min"].to_numpy(), np.arange(buckets + 1))
-        sums = sums.drop_columns(["bucket_min"]).rename_columns(TREE.names)
-        streams = [_stream(sums.slice(a, b - a)) for a, b in pairwise(cuts.tolist())]
-        offsets = np.cumsum([0, *(len(stream) for stream in streams)])
-        yield Block(offsets, (np.frombuffer(b"".join(streams), np.uint8),))
+        where_to = sums["bucket_min"].to_numpy()
+        yield table_block(sums.drop_columns(["bucket_min"]).rename_columns(TREE.names), where_to, buckets)
 
 
 def _with_folders(table: pa.Table, counts: npt.NDArray[np.int64]) -> pa.Table:
@@ -152,7 +146,7 @@ def _strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> pa.
 
 def add_up_bucket(bucket: Bucket) -> tuple[pa.Table, pa.Table]:
     """The neighborhoods of some hosts: those with labelled chunks, and the spread of all that have chunks."""
-    table = _read_streams(bucket.columns[0]) if bucket.columns else None
+    table = read_bucket(bucket)
     if table is None:
         return TREE.empty_table(), SPREAD.empty_table()
     merged = table.group_by("prefix", use_threads=False).aggregate([(name, "sum") for name in _SUMS])
