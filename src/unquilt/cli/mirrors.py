@@ -108,8 +108,8 @@ def show(result: Result, top: int) -> None:
         f"{counts['candidate pairs']:,} candidate pairs of {counts['hosts considered']:,} hosts; "
         f"{counts['pairs tested']:,} tested, {counts['mirrored hosts']:,} hosts are mirrored."
     )
-    if not counts["hosts considered"]:
-        click.echo(f"No host has {result.params['min_urls']:,} URLs: lower --min-urls.")
+    if not counts["candidate pairs"]:
+        click.echo(f"Hosts with fewer than {result.params['min_urls']:,} URLs are not compared: see --min-urls.")
     pairs = result.tables["pairs"]
     if len(pairs):
         _show_pairs(result, top)
