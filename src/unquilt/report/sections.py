@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from unquilt.corpus import Corpus
+from unquilt.corpus import Corpus, write_atomically
 from unquilt.errors import CorpusMismatch, NotACorpus
 from unquilt.report.figures import Figure, draw_svg, figures_of
 from unquilt.report.findings import ask
@@ -150,12 +152,16 @@ def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
         result = load_result(corpus, name)
     except (NotACorpus, CorpusMismatch):  # it is being written at this moment
         return Section(name, kind.title, kind.about, None)
-    figures = [_draw(one) for one in figures_of(result, corpus)]
+    figures = [_draw(one, corpus.results / name) for one in figures_of(result, corpus)]
     return Section(name, kind.title, kind.about, dict(result.params), listings, figures)
 
 
-def _draw(figure: Figure) -> Drawn:
+def _draw(figure: Figure, folder: Path) -> Drawn:
+    """A figure for the report; it is kept next to the result too, where the explorer shows it."""
+    svg = draw_svg(figure.chart)
+    with suppress(OSError):  # a corpus that may only be read has a report as well
+        write_atomically(folder / f"{figure.name}.svg", svg.encode())
     shown = figure.table.slice(0, _CELLS_OF_FIGURE)
     rows = [list(row.values()) for row in shown.to_pylist()]
-    picture = base64.b64encode(draw_svg(figure.chart).encode()).decode()
+    picture = base64.b64encode(svg.encode()).decode()
     return Drawn(figure.name, picture, figure.table.column_names, rows, len(figure.table) - len(shown))
