@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
-from unquilt.cli.show import show_json, show_table
+from unquilt.cli.show import clean, show_json, show_table
 from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def show(result: Result, top: int) -> None:
               f"{row['host_b']}{row['prefix_b']}/", row["pages_b"]) for row in rows),
         )  # fmt: skip
     for row in result.tables["misspellings"].slice(0, top).to_pylist():
-        click.echo(f"{row['host']} may be a misspelling of {row['meant']}.")
+        click.echo(clean(f"{row['host']} may be a misspelling of {row['meant']}."))
 
 
 def _show_pairs(result: Result, top: int) -> None:
@@ -157,7 +157,7 @@ def show_story(story: PairStory, top: int) -> None:
     for host, urls, sampled in (
         (story.host_a, story.urls_a, story.sampled_a), (story.host_b, story.urls_b, story.sampled_b)
     ):  # fmt: skip
-        click.echo(f"{host}: {urls:,} URLs, {sampled:,} paths sampled")
+        click.echo(f"{clean(host)}: {urls:,} URLs, {sampled:,} paths sampled")
     verdict = "a candidate" if story.is_candidate else "no candidate"
     click.echo(f"{len(story.features):,} features shared, normalized score {story.score:.3f}: {verdict}.\n")
     show_table(

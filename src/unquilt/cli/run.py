@@ -13,7 +13,7 @@ import click
 
 from unquilt.cli.ingest import show, summary
 from unquilt.cli.options import Command, engine_options, make_engine, options_of, output_options, params_from
-from unquilt.cli.show import show_json, show_table
+from unquilt.cli.show import clean, show_json, show_table
 from unquilt.detectors import DETECTORS
 from unquilt.errors import BadParameter
 from unquilt.ingest.params import IngestParams
@@ -179,8 +179,8 @@ def _show(done: Ingested, report: Path, stages: list[tuple[str, float, bool]], s
     if found:
         click.echo("\nMost striking")
         for one in found:
-            click.echo(f"  {one.sentence}")
-            click.echo(f"    {one.url}")
+            click.echo(f"  {clean(one.sentence)}")
+            click.echo(f"    {clean(one.url)}")
     times = ", ".join(f"{name} {duration(took)}" for name, took, is_new in stages if is_new)
     if times:
         click.echo(f"\n{times}; {duration(seconds)} in all.")
