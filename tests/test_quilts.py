@@ -202,12 +202,13 @@ def test_tables_are_the_same_with_any_number_of_workers_and_little_memory(
     assert all(found.tables[name].equals(expected.tables[name]) for name in ("quilts", "patches"))
 
 
-def test_texts_may_come_in_many_pieces(
+def test_quilts_may_come_in_many_pieces(
     sample: Corpus, alone: LocalEngine, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = QuiltParams(foreign="none", exact=True)
     expected = find_quilts(sample, params, engine=engine)
-    monkeypatch.setattr("unquilt.detectors.quilts.patches._SENT_BYTES", 20_000)
+    monkeypatch.setattr("unquilt.detectors.quilts.describe._SENT_PAGES", 5)
+    monkeypatch.setattr("unquilt.detectors.quilts.patches._QUILTS_PER_BUCKET", 3)
     found = find_quilts(sample, params, engine=alone)
     assert all(found.tables[name].equals(expected.tables[name]) for name in ("quilts", "patches"))
 
@@ -302,7 +303,8 @@ def corpus_of(rows: list[Row], engine: LocalEngine) -> Iterator[Corpus]:
     """A corpus of two parts. All pieces of work are small, so that a few pages fill many."""
     with TemporaryDirectory(dir=MEMORY) as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr("unquilt.detectors.quilts.find.PAGES_PER_BUCKET", 3)
-        patch.setattr("unquilt.detectors.quilts.patches._SENT_BYTES", 200)
+        patch.setattr("unquilt.detectors.quilts.describe._SENT_PAGES", 3)
+        patch.setattr("unquilt.detectors.quilts.patches._QUILTS_PER_BUCKET", 2)
         patch.setattr("unquilt.ingest.page._FULL_ROWS", 3)
         folder = Path(name)
         for part, some in enumerate((rows[::2], rows[1::2])):

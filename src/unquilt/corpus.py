@@ -72,6 +72,23 @@ class PartFile:
                 begin, row = row, row + len(table)
                 yield _without(table, self.dropped, begin)
 
+    def take(
+        self, columns: list[str], places: npt.NDArray[np.int64]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], pa.Table]]:
+        """Some of the pages that count, by their places among them, ascending; row groups without one are not read."""
+        row = first = 0
+        with pq.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):
+                begin, row = row, row + file.metadata.row_group(group).num_rows
+                pages = row - begin
+                if self.dropped is not None:
+                    pages -= int(np.count_nonzero((self.dropped >= begin) & (self.dropped < row)))
+                low, high = np.searchsorted(places, [first, first + pages])
+                if low < high:
+                    table = _without(file.read_row_group(group, columns, use_threads=False), self.dropped, begin)
+                    yield places[low:high], table.take(pa.array(places[low:high] - first))
+                first += pages
+
 
 class Corpus:
     """The pages of a crawl."""

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus
 from unquilt.detectors.context import Context, context_of
-from unquilt.detectors.quilts.find import QUILTED, find_quilted, pages_with_text, share_grams
+from unquilt.detectors.quilts.describe import plain_url
+from unquilt.detectors.quilts.find import QUILTED, describe_all, find_quilted, pages_with_text, share_grams
 from unquilt.detectors.quilts.params import QuiltParams
-from unquilt.detectors.quilts.patches import describe_quilts, plain_url
 from unquilt.detectors.sites import page_arrays, site_numbers
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
@@ -96,11 +96,13 @@ def explain_page(
             engine = stack.enter_context(LocalEngine())
         arrays = stack.enter_context(page_arrays(corpus))
         sites = arrays.save("sites", site_numbers(corpus, params.foreign))
-        with share_grams(corpus, engine, k=params.k, m=params.m, sites=sites, only=grams | np.uint64(1)) as shared:
+        with share_grams(
+            corpus, engine, k=params.k, m=params.m, sites=sites, only=grams | np.uint64(1), foreign=True
+        ) as shared:
             step = partial(find_quilted, params=every, pages=corpus.pages, sites=sites)
-            found = engine.gather(engine.reduce(step, shared, name="Covering the page"), QUILTED)
-        mine = found.filter(pc.equal(found["number"], number))
-        tables = describe_quilts(corpus, mine, every, engine) if len(mine) else {}
+            found = engine.gather(engine.reduce(step, shared.ranges, name="Covering the page"), QUILTED)
+            mine = found.filter(pc.equal(found["number"], number))
+            tables = describe_all(corpus, mine, shared.foreign, every, engine, arrays) if len(mine) else {}
     return _tell(row, len(grams), tables, params, context_of(corpus, url))
 
 

@@ -8,7 +8,8 @@ passages, which makes the covers small.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,17 +18,21 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.duplicates import fold_duplicates
+from unquilt.detectors.quilts.describe import describe_quilts
 from unquilt.detectors.quilts.params import QuiltParams
-from unquilt.detectors.sites import PageArray, page_arrays, site_numbers, text_buffers
+from unquilt.detectors.quilts.patches import find_patches
+from unquilt.detectors.sites import PageArray, PageArrays, page_arrays, site_numbers, text_buffers
 from unquilt.engines import Block, Blocks, Bucket, Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput
+from unquilt.kernels.claims import foreign_rows
 from unquilt.kernels.grams import hash_grams_column
 from unquilt.kernels.postings import are_among, distinct_grams, merge_rows, page_sets, send_rows, tag_grams
 from unquilt.kernels.quilts import quilted_pages
 from unquilt.kernels.radix import partition, runs, sort_pairs
 from unquilt.kernels.words import hash_words_column
 from unquilt.result import Result
+from unquilt.schema import PATCHES, QUILTS
 
 PAGES_PER_BUCKET = 1024
 _WORDS_PER_BUCKET = 1 << 14
@@ -55,21 +60,49 @@ def find_quilts(
     engine: Engine | None = None,
 ) -> Result:
     """Every page stitched together from at least c other pages, and those pages."""
-    from unquilt.detectors.quilts.patches import describe_quilts
-
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
         arrays = stack.enter_context(page_arrays(corpus))
         sites = arrays.save("sites", site_numbers(corpus, params.foreign))
         folded = arrays.save("folded", fold_duplicates(corpus, engine)) if params.collapse else None
-        with share_grams(corpus, engine, k=params.k, m=params.m, sites=sites, folded=folded) as shared:
+        with share_grams(
+            corpus, engine, k=params.k, m=params.m, sites=sites, folded=folded, foreign=params.patches or params.exact
+        ) as shared:
             step = partial(find_quilted, params=params, pages=pages_with_text(corpus), sites=sites)
-            quilted = engine.gather(engine.reduce(step, shared, name="Covering pages"), QUILTED)
-        tables = describe_quilts(corpus, quilted, params, engine)
+            quilted = engine.gather(engine.reduce(step, shared.ranges, name="Covering pages"), QUILTED)
+            shared.ranges.close()
+            tables = describe_all(corpus, quilted, shared.foreign, params, engine, arrays)
     return Result("quilts", tables, params.as_dict(), corpus.digest)
 
 
+def describe_all(
+    corpus: Corpus, quilted: pa.Table, foreign: Blocks, params: QuiltParams, engine: Engine, arrays: PageArrays
+) -> dict[str, pa.Table]:
+    """The result tables: quilted pages with their sources, and patches."""
+    quilts, patches = describe_quilts(corpus, quilted, engine), PATCHES.empty_table()
+    if (params.patches or params.exact) and len(quilts):
+        found, collisions = find_patches(corpus, foreign, quilted, quilts, params, engine, arrays)
+        patches = found if params.patches else patches
+        if params.exact:
+            at = quilts.column_names.index("collisions")
+            quilts = quilts.set_column(at, QUILTS.field("collisions"), pa.array(collisions))
+    return {"quilts": quilts, "patches": patches}
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Grams that pages share.
+
+    ranges: for each range of pages, the sets of at most m pages that share grams with one of them. foreign: in the
+    second half of its buckets, the grams of more than one site with their pages, if they were asked for.
+    """
+
+    ranges: Blocks
+    foreign: Blocks
+
+
+@contextmanager
 def share_grams(
     corpus: Corpus,
     engine: Engine,
@@ -79,11 +112,9 @@ def share_grams(
     sites: PageArray,
     folded: PageArray | None = None,
     only: npt.NDArray[np.uint64] | None = None,
-) -> Blocks:
-    """For each range of pages, the sets of at most m pages that share grams with one of them.
-
-    With ``only``, as keys, no other grams count.
-    """
+    foreign: bool = False,
+) -> Iterator[Shared]:
+    """The grams that pages share. With ``only``, as keys, no others count."""
     pages = pages_with_text(corpus)
     bits = _bucket_bits(corpus)
     buckets = -(-pages // PAGES_PER_BUCKET)
@@ -94,11 +125,12 @@ def share_grams(
                 buckets=1 << bits, label=lambda file: file.label,
             )
         )  # fmt: skip
-        step = partial(emit_sets, m=m, bits=bits, sites=sites)
-        sets = stack.enter_context(engine.exchange(step, grams, name="Finding shared grams", buckets=1 << bits))
+        step = partial(emit_sets, m=m, bits=bits, sites=sites, foreign=foreign)
+        sets = stack.enter_context(engine.exchange(step, grams, name="Finding shared grams", buckets=2 << bits))
         grams.close()
         send = partial(emit_shared, bits=bits, buckets=buckets)
-        return engine.exchange(send, sets, name="Collecting pages", buckets=buckets)
+        ranges = stack.enter_context(engine.exchange(send, sets, name="Collecting pages", buckets=buckets))
+        yield Shared(ranges, sets)
 
 
 def pages_with_text(corpus: Corpus) -> int:
@@ -137,20 +169,24 @@ def emit_grams(
         first += len(table)
 
 
-def emit_sets(bucket: Bucket, *, m: int, bits: int, sites: PageArray) -> Iterator[Block]:
-    """For each gram on 2 to m pages, the set of its pages."""
+def emit_sets(bucket: Bucket, *, m: int, bits: int, sites: PageArray, foreign: bool) -> Iterator[Block]:
+    """For each gram on 2 to m pages, the set of its pages; in buckets of their own, grams of more than one site."""
     if not bucket.columns:
         return
     keys, pages = sort_pairs(*bucket.columns, bits)
-    rows = page_sets(keys, pages, runs(keys), m, sites.load())
-    keys, values = _merged(*rows)
-    keys, values, cuts = partition(keys, values, bits)
-    yield Block(cuts, (keys, values))
+    begins = runs(keys)
+    set_keys, values, cuts = partition(*_merged(*page_sets(keys, pages, begins, m, sites.load())), bits)
+    others = np.zeros(1 << bits, np.int64)
+    if foreign:
+        keys, owners = foreign_rows(keys, pages, begins, sites.load())
+        set_keys, values = np.concatenate([set_keys, keys]), np.concatenate([values, owners])
+        others[bucket.number :] = len(keys)
+    yield Block(np.concatenate([cuts, cuts[-1] + others]), (set_keys, values))
 
 
 def emit_shared(bucket: Bucket, *, bits: int, buckets: int) -> Iterator[Block]:
     """Each set once, for each range of pages that has one of its pages."""
-    if not bucket.columns:
+    if bucket.number >= 1 << bits or not bucket.columns:
         return
     keys, values = bucket.columns
     keys, values = _merged(keys, values, bits)

@@ -52,7 +52,7 @@ def sweep_quilts(
                 step = partial(
                     count_range, settings=settings, min_contribution=params.min_contribution, pages=pages, sites=sites
                 )
-                found = engine.reduce(step, shared, name=f"Covering pages, k = {k}")
+                found = engine.reduce(step, shared.ranges, name=f"Covering pages, k = {k}")
                 totals = sum((_matrix(table) for table in found), np.zeros((2, len(settings)), np.int64))
             counts |= {(k, setting): (int(a), int(b)) for setting, a, b in zip(settings, *totals, strict=True)}
     rows = [_row(point, *counts[point.k, point.setting], pages) for point in points]
