@@ -12,12 +12,16 @@ from conftest import Unquilt, page, record, write_warc
 from unquilt.config import default_config, read_config, sections
 from unquilt.corpus import Corpus
 from unquilt.detectors import DETECTORS
+from unquilt.detectors.quilts.params import QuiltParams
+from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadParameter, DiskFull
 from unquilt.estimate import Estimate, check_room, estimate
 from unquilt.ingest.inputs import plan
 from unquilt.ingest.params import IngestParams
+from unquilt.report.drawings import drawn_figures
 from unquilt.report.findings import five_numbers, striking
 from unquilt.result import check_result
+from unquilt.run import run_crawl
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +62,29 @@ def test_a_second_run_does_nothing_but_say_so(out: Path, crawl: Path, unquilt: U
     done = unquilt("run", crawl, "-o", out)
     assert "Nothing was to be done" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_python_can_do_the_same(out: Path, crawl: Path, tmp_path: Path, engine: LocalEngine) -> None:
+    done = run_crawl([str(crawl)], tmp_path / "out", settings={"quilts": QuiltParams(c=6)}, engine=engine)
+    assert [stage.name for stage in done.stages] == ["ingest", *DETECTORS]
+    assert all(stage.is_new for stage in done.stages)
+    assert done.corpus.digest == Corpus(out).digest
+    assert check_result(done.corpus, "quilts")["params"]["c"] == 6
+    again = run_crawl([str(crawl)], tmp_path / "out", detectors=["phrases"], engine=engine)
+    assert not any(stage.is_new for stage in again.stages)
+
+
+def test_figures_are_drawn_once_and_again_when_their_result_changes(crawl: Path, tmp_path: Path) -> None:
+    corpus = run_crawl([str(crawl)], tmp_path / "out", detectors=["phrases", "quilts"]).corpus
+    folder = corpus.results / "quilts"
+    before = {path: path.stat().st_mtime_ns for path in corpus.results.rglob("*") if path.is_file()}
+    names = [one.name for one in drawn_figures(corpus, "quilts")]
+    assert {f"{name}.svg" for name in names} == {path.name for path in folder.glob("*.svg")} != set()
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # the drawer had drawn them all
+    (folder / "old.svg").write_text("<svg/>")
+    run_crawl([str(crawl)], corpus.path, detectors=["quilts"], settings={"quilts": QuiltParams(c=6)})
+    assert not list(folder.glob("*.svg"))  # no page is stitched from six
+    assert drawn_figures(corpus, "quilts") == []
 
 
 def test_changed_settings_redo_what_depends_on_them(out: Path, crawl: Path, unquilt: Unquilt, tmp_path: Path) -> None:

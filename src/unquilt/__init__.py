@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from unquilt.report.figures.sweep import write_sweep
     from unquilt.report.page import write_report
     from unquilt.result import Result, load_result
+    from unquilt.run import Run, run_crawl
     from unquilt.serve.judgments import Judgments
     from unquilt.serve.run import serve_corpus
     from unquilt.synth import SynthParams, SynthSummary, write_synth
@@ -59,6 +60,7 @@ _HOMES = {
     "Result": "result",
     "ReuseParams": "detectors.reuse.params",
     "RobustnessParams": "detectors.reuse.robustness_params",
+    "Run": "run",
     "SparkEngine": "engines.spark",
     "Story": "detectors.why",
     "StyleParams": "detectors.styles.params",
@@ -81,6 +83,7 @@ _HOMES = {
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "measure_robustness": "detectors.reuse.robustness",
+    "run_crawl": "run",
     "serve_corpus": "serve.run",
     "sweep_quilts": "detectors.quilts.sweep",
     "write_duplicates": "detectors.phrases.find",
@@ -93,10 +96,10 @@ _HOMES = {
 __all__ = [
     "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled", "LikeParams",
     "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams",
-    "Result", "ReuseParams", "RobustnessParams", "SparkEngine", "Story", "StyleParams", "SweepParams",
+    "Result", "ReuseParams", "RobustnessParams", "Run", "SparkEngine", "Story", "StyleParams", "SweepParams",
     "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly", "describe", "explain_mirrors", "explain_page",
     "export_labelled", "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse",
-    "find_styles", "ingest_crawl", "load_result", "measure_robustness", "serve_corpus", "sweep_quilts",
+    "find_styles", "ingest_crawl", "load_result", "measure_robustness", "run_crawl", "serve_corpus", "sweep_quilts",
     "write_duplicates", "write_plots", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 

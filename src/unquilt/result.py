@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from unquilt.corpus import Corpus, write_atomically, write_table
 from unquilt.errors import CorpusMismatch, NotACorpus
 
-_JSON = "result.json"
+RESULT_JSON = "result.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Result:
         """Write the tables next to the corpus, as results/<detector>/<table>.parquet; the folder."""
         folder = corpus.results / self.detector
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / _JSON).unlink(missing_ok=True)  # until the last table is there, the result is not
+        (folder / RESULT_JSON).unlink(missing_ok=True)  # until the last table is there, the result is not
         for name, table in self.tables.items():
             write_table(table, folder / f"{name}.parquet")
         known = {"params": dict(self.params), "corpus": self.corpus_digest, "tables": list(self.tables)}
-        write_atomically(folder / _JSON, (json.dumps(known, indent=1) + "\n").encode())
+        write_atomically(folder / RESULT_JSON, (json.dumps(known, indent=1) + "\n").encode())
         return folder
 
 
@@ -50,7 +50,7 @@ def check_result(corpus: Corpus, detector: str, *, params: Mapping[str, Any] | N
     """What is known of a result saved earlier, without reading its tables; refused as by ``load_result``."""
     run = f"Make it:  unquilt {detector} {corpus.path}"
     try:
-        known: dict[str, Any] = json.loads((corpus.results / detector / _JSON).read_bytes())
+        known: dict[str, Any] = json.loads((corpus.results / detector / RESULT_JSON).read_bytes())
     except FileNotFoundError:
         raise NotACorpus(f"{corpus.path} has no result of {detector}.", fix=run) from None
     if known["corpus"] != corpus.digest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,8 @@ from unquilt.ingest.params import IngestParams
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus
-    from unquilt.engines import Engine
-    from unquilt.ingest.run import Ingested
     from unquilt.params import Params
+    from unquilt.run import Run
 
 
 def run_options(command: Command) -> Command:
@@ -61,25 +59,20 @@ def run_all(
 ) -> None:  # fmt: skip
     chosen = _chosen(only, skip)
     params, settings = _settings(config, options)
-    begun = time.monotonic()
     with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
         from unquilt.ingest.inputs import plan
-        from unquilt.ingest.run import ingest_crawl
-        from unquilt.report.page import write_report
+        from unquilt.run import run_crawl
 
         planned = plan(inputs, params)
         if estimate:
             _tell_estimate(planned.pieces, out, engine, is_silent=quiet or as_json)
-        done = ingest_crawl(planned, out, params, engine=engine)
-        stages = [("ingest", done.seconds, bool(done.parts))]
-        for name in chosen:
-            stages.append(_detect(name, done.corpus, settings.get(name, {}), engine))
-    report = done.corpus.path / "report.html"
-    if any(is_new for _, _, is_new in stages) or not report.exists():
-        write_report(done.corpus, report)
-    took = {name: round(seconds, 3) for name, seconds, _ in stages}
-    _show(done, report, stages, time.monotonic() - begun) if not as_json else show_json(
-        {"ingest": summary(done), **_facts(done.corpus), "report": str(report), "seconds": took}
+        done = run_crawl(planned, out, params, detectors=chosen, settings=settings, engine=engine)
+    for stage in done.stages:
+        if stage.nothing:
+            click.echo(f"No {stage.name}: {stage.nothing}", err=True)
+    took = {stage.name: round(stage.seconds, 3) for stage in done.stages}
+    _show(done) if not as_json else show_json(
+        {"ingest": summary(done.ingested), **_facts(done.corpus), "report": str(done.report), "seconds": took}
     )
 
 
@@ -99,7 +92,7 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _settings(config: str | None, options: dict[str, Any]) -> tuple[IngestParams, dict[str, dict[str, Any]]]:
+def _settings(config: str | None, options: dict[str, Any]) -> tuple[IngestParams, dict[str, Params]]:
     """The settings of ingest and of the detectors; an option of the command line is stronger than the file."""
     params = params_from(IngestParams, options)
     if config is None:
@@ -114,7 +107,8 @@ def _settings(config: str | None, options: dict[str, Any]) -> tuple[IngestParams
         if context.get_parameter_source(field.name) is click.core.ParameterSource.COMMANDLINE
     }
     given = {name: value for name, value in settings.get("ingest", {}).items() if name not in typed}
-    return dataclasses.replace(params, **given), settings
+    detectors = {name: DETECTORS[name].params_type()(**some) for name, some in settings.items() if name in DETECTORS}
+    return dataclasses.replace(params, **given), detectors
 
 
 def _tell_estimate(pieces: Sequence[Any], out: str, engine: Any, *, is_silent: bool) -> None:
@@ -132,25 +126,6 @@ def _tell_estimate(pieces: Sequence[Any], out: str, engine: Any, *, is_silent: b
         )
 
 
-def _detect(name: str, corpus: Corpus, given: dict[str, Any], engine: Engine) -> tuple[str, float, bool]:
-    """Run a detector unless its result is there: its name, the seconds it took, and whether anything was done."""
-    from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
-    from unquilt.result import check_result
-
-    params: Params = DETECTORS[name].params_type()(**given)
-    begun = time.monotonic()
-    try:
-        check_result(corpus, name, params=params.as_dict())
-    except (NotACorpus, CorpusMismatch):
-        try:
-            DETECTORS[name].finder()(corpus, params, engine=engine).save(corpus)
-        except BadInput as nothing:  # a list of URLs has no text, and that is no fault
-            click.echo(f"No {name}: {nothing.message}", err=True)
-            return name, time.monotonic() - begun, False
-        return name, time.monotonic() - begun, True
-    return name, time.monotonic() - begun, False
-
-
 def _facts(corpus: Corpus) -> dict[str, Any]:
     from unquilt.report.findings import five_numbers, striking
 
@@ -160,13 +135,13 @@ def _facts(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _show(done: Ingested, report: Path, stages: list[tuple[str, float, bool]], seconds: float) -> None:
+def _show(done: Run) -> None:
     """What a person should know after a run."""
     from unquilt.progress import duration
     from unquilt.report.findings import five_numbers, striking
 
-    show(done)
-    if not any(is_new for _, _, is_new in stages):
+    show(done.ingested)
+    if not any(stage.is_new for stage in done.stages):
         click.echo("Nothing was to be done: every result is there, made from these pages with these settings.")
     rows = [
         (number.name, f"{number.share:.1%}", f"{number.pages:,}", f"{number.same_site:,}", f"{number.cross_site:,}")
@@ -181,9 +156,9 @@ def _show(done: Ingested, report: Path, stages: list[tuple[str, float, bool]], s
         for one in found:
             click.echo(f"  {clean(one.sentence)}")
             click.echo(f"    {clean(one.url)}")
-    times = ", ".join(f"{name} {duration(took)}" for name, took, is_new in stages if is_new)
+    times = ", ".join(f"{stage.name} {duration(stage.seconds)}" for stage in done.stages if stage.is_new)
     if times:
-        click.echo(f"\n{times}; {duration(seconds)} in all.")
+        click.echo(f"\n{times}; {duration(done.seconds)} in all.")
     if rows:
         click.echo(f"See a page:  unquilt why {done.corpus.path} URL")
-    click.echo(f"The report is in {report}")
+    click.echo(f"The report is in {done.report}")

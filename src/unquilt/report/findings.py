@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -118,11 +119,16 @@ def _mirrored(files: dict[str, str]) -> tuple[int, int]:
     return sum(row[2] for row in rows), sum(urls for group, _, urls in rows if len(domains[group]) > 1)
 
 
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()  # takes as long as a question
+
+
 def ask(sql: str, files: dict[str, str], *, n: int = 0, as_dicts: bool = False) -> list[Any]:
     """The rows that answer a question about the tables of a result."""
     quoted = {name: "read_parquet('" + path.replace("'", "''") + "')" for name, path in files.items()}
-    with duckdb.connect() as connection:
-        answer = connection.execute(sql.format(n=n, **quoted))
+    with _database().cursor() as cursor:
+        answer = cursor.execute(sql.format(n=n, **quoted))
         rows = answer.fetchall()
         names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in rows] if as_dicts else rows

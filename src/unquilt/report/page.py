@@ -41,6 +41,7 @@ def render_report(corpus: Corpus) -> str:
     ]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["size"] = size_text
+    environment.filters["base64"] = lambda text: base64.b64encode(text.encode()).decode()
     environment.filters["cell"] = _cell
     environment.filters["count"] = lambda number: f"{number:,}"
     page = environment.from_string(_read("report.html"))

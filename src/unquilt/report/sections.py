@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from unquilt.corpus import Corpus, write_atomically
+from unquilt.corpus import Corpus
 from unquilt.errors import CorpusMismatch, NotACorpus
-from unquilt.report.figures import Figure, draw_svg, figures_of
+from unquilt.report.drawings import Drawn, drawn_figures
 from unquilt.report.findings import ask
-from unquilt.result import load_result, result_files
+from unquilt.result import check_result, result_files
 
 _MOST_ROWS = 12
-_CELLS_OF_FIGURE = 40  # rows of the table under a figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +22,6 @@ class Listing:
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A figure as a picture, and its data."""
-
-    name: str
-    picture: str  # base64 of SVG
-    heads: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    more: int  # rows that are not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +134,8 @@ def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
         if rows:
             listings.append(Listing(title, list(rows[0]), [list(row.values()) for row in rows]))
     try:
-        result = load_result(corpus, name)
-    except (NotACorpus, CorpusMismatch):  # it is being written at this moment
+        params = check_result(corpus, name)["params"]
+        figures = drawn_figures(corpus, name)
+    except (NotACorpus, CorpusMismatch, FileNotFoundError):  # it is being written at this moment
         return Section(name, kind.title, kind.about, None)
-    figures = [_draw(one, corpus.results / name) for one in figures_of(result, corpus)]
-    return Section(name, kind.title, kind.about, dict(result.params), listings, figures)
-
-
-def _draw(figure: Figure, folder: Path) -> Drawn:
-    """A figure for the report; it is kept next to the result too, where the explorer shows it."""
-    svg = draw_svg(figure.chart)
-    with suppress(OSError):  # a corpus that may only be read has a report as well
-        write_atomically(folder / f"{figure.name}.svg", svg.encode())
-    shown = figure.table.slice(0, _CELLS_OF_FIGURE)
-    rows = [list(row.values()) for row in shown.to_pylist()]
-    picture = base64.b64encode(svg.encode()).decode()
-    return Drawn(figure.name, picture, figure.table.column_names, rows, len(figure.table) - len(shown))
+    return Section(name, kind.title, kind.about, params, listings, figures)

@@ -22,7 +22,6 @@ from unquilt.kernels.mirrors import hash_letters
 from unquilt.kernels.radix import runs
 from unquilt.kernels.trees import common_trees
 from unquilt.kernels.urls import candidate_paths, slices
-from unquilt.kernels.words import count_words_column
 from unquilt.schema import MIRROR_TREES
 
 _MIN_WORDS = 10
@@ -50,10 +49,9 @@ def find_trees(corpus: Corpus, params: MirrorParams, engine: Engine, arrays: Pag
 
 def emit_texts(file: PartFile) -> Iterator[Block]:
     """The text of each page as a hash, with its host and path."""
-    for table in file.batches(["url", "host", "text"]):
-        data, offsets = wide(table["text"].fill_null(""))
-        kept = count_words_column(data, offsets) >= _MIN_WORDS
-        keys = hash_letters(data, offsets)[kept]
+    for table in file.batches(["url", "host", "words", "text"]):
+        kept = table["words"].fill_null(0).to_numpy() >= _MIN_WORDS
+        keys = hash_letters(*wide(table["text"].fill_null("")))[kept]
         _, _, _, path_data, path_offsets = candidate_paths(*wide(table["url"]), 1)
         paths = strings(path_data, path_offsets).filter(pa.array(kept))
         pages = pa.table([keys, table["host"].filter(pa.array(kept)), paths], schema=TEXTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,13 @@ def dressed(chart: Any, title: str, subtitle: str | list[str] = "") -> Any:
     )  # fmt: skip
 
 
+def inline(rows: list[dict[str, Any]]) -> Any:
+    """Rows as the data of a chart: as text, which altair need not copy and check value by value at every step."""
+    import altair as alt
+
+    return alt.InlineData(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
+
+
 def save_figure(chart: Any, path: Path) -> Path:
     """Write a chart as the file's ending says, .png or .svg; without a network."""
     kind = path.suffix.lower().removeprefix(".")
@@ -93,9 +101,10 @@ def write_plots(result: Result, corpus: Corpus, folder: str | Path) -> list[Path
 
 def draw_svg(chart: Any) -> str:
     """A chart as SVG."""
-    text = io.StringIO()
-    chart.save(text, format="svg")
-    return text.getvalue()
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+    return svg
 
 
 def write_csv(table: pa.Table, path: Path) -> Path:

@@ -9,7 +9,7 @@ import altair as alt
 import pyarrow as pa
 
 from unquilt.corpus import Corpus
-from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, Figure, dressed
+from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, Figure, dressed, inline
 from unquilt.result import Result
 
 _LEVELS = {"1": BLUE, "2": SKY, "3": GREEN, "4": ORANGE, "5": PURPLE}
@@ -40,7 +40,7 @@ def ranking_chart(ranking: pa.Table) -> Any:
         for name, label in (("levels_1_3", "levels 1–3"), ("levels_1_4", "levels 1–4"))
     ]
     chart = (
-        alt.Chart(alt.InlineData(values=long))
+        alt.Chart(inline(long))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("pairs:Q", title="best candidates, of those whose test succeeded"),
@@ -70,12 +70,12 @@ def groups_chart(edges: pa.Table) -> Any:
     ]  # fmt: skip
     points = [{"x": x, "y": y, "host": host} for host, (x, y) in sorted(places.items())]
     scale = alt.Scale(zero=False, padding=30)
-    base = alt.Chart(alt.InlineData(values=lines)).mark_rule(strokeWidth=2)
+    base = alt.Chart(inline(lines)).mark_rule(strokeWidth=2)
     drawn = base.encode(
         x=alt.X("x:Q", scale=scale, **_NO_AXIS), y=alt.Y("y:Q", scale=scale, **_NO_AXIS), x2="x2:Q", y2="y2:Q",
         color=alt.Color("level:N", scale=alt.Scale(domain=list(_LEVELS), range=list(_LEVELS.values())), title="level"),
     )  # fmt: skip
-    hosts = alt.Chart(alt.InlineData(values=points)).encode(x=alt.X("x:Q", **_NO_AXIS), y=alt.Y("y:Q", **_NO_AXIS))
+    hosts = alt.Chart(inline(points)).encode(x=alt.X("x:Q", **_NO_AXIS), y=alt.Y("y:Q", **_NO_AXIS))
     dots = hosts.mark_circle(size=50, color=INK, opacity=1)
     halo = hosts.mark_text(dy=-9, fontSize=8, stroke="white", strokeWidth=3).encode(text="host:N")
     names = hosts.mark_text(dy=-9, fontSize=8, color=INK).encode(text="host:N")

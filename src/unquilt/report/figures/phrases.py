@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus
-from unquilt.report.figures import BLUE, FAINT, GREEN, INK, ORANGE, VERMILION, Figure, dressed
+from unquilt.report.figures import BLUE, FAINT, GREEN, INK, ORANGE, VERMILION, Figure, dressed, inline
 from unquilt.result import Result
 
 _SIZE = {"width": 420, "height": 280}
@@ -70,8 +70,8 @@ def popularity_chart(popularity: pa.Table) -> Any:
         line.append({"pages": 10 ** (-height / slope), "shingles": 1.0})
     x = alt.X("pages:Q", scale=alt.Scale(type="log"), title="pages that have the shingle")
     y = alt.Y("shingles:Q", scale=alt.Scale(type="log"), title="shingles")
-    dots = alt.Chart(alt.InlineData(values=rows)).mark_circle(color=BLUE, size=22, opacity=0.8).encode(x=x, y=y)
-    fit = alt.Chart(alt.InlineData(values=line)).mark_line(color=VERMILION, strokeWidth=2).encode(x=x, y=y)
+    dots = alt.Chart(inline(rows)).mark_circle(color=BLUE, size=22, opacity=0.8).encode(x=x, y=y)
+    fit = alt.Chart(inline(line)).mark_line(color=VERMILION, strokeWidth=2).encode(x=x, y=y)
     return dressed(alt.layer(dots, fit).properties(**_SIZE), "Popular shingles", f"Fitted slope {slope:.2f}")
 
 
@@ -103,7 +103,7 @@ def counts_chart(counts: pa.Table, shingles: int) -> Any:
     """The distribution of popular shingles a page."""
     names = list(dict.fromkeys(counts["pages_of"].to_pylist()))
     chart = (
-        alt.Chart(alt.InlineData(values=counts.to_pylist()))
+        alt.Chart(inline(counts.to_pylist()))
         .mark_line(point={"size": 18}, strokeWidth=1.5)
         .encode(
             x=alt.X("popular:Q", title="popular shingles of a page", scale=alt.Scale(domain=[0, shingles])),
@@ -141,7 +141,7 @@ def covers_chart(discs: pa.Table, sampling: str) -> Any:
         row | {"outer": row["pages"] / most, "inner": row["pages"] / most * row["foreign"]} for row in discs.to_pylist()
     ]
     area = alt.Scale(domain=[0, 1], range=[0, _LARGEST_DISC])
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
+    base = alt.Chart(inline(rows)).encode(
         x=alt.X("popular:Q", title="popular shingles of the page", scale=alt.Scale(zero=False)),
         y=alt.Y("size:Q", title="pages in its covering set"),
     )
@@ -170,9 +170,7 @@ def hosts_chart(hosts: pa.Table, shingles: int) -> Any:
         row | {"low": row["mean"] - row["deviation"], "high": row["mean"] + row["deviation"]}
         for row in hosts.to_pylist()
     ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("pages:Q", scale=alt.Scale(type="log"), title="pages of the host")
-    )
+    base = alt.Chart(inline(rows)).encode(y=alt.Y("pages:Q", scale=alt.Scale(type="log"), title="pages of the host"))
     color = alt.condition("datum.suspect", alt.value(VERMILION), alt.value(BLUE))
     x = alt.X("low:Q", title="popular shingles a page", scale=alt.Scale(domain=[0, shingles], clamp=True))
     bars = base.mark_rule(opacity=0.5).encode(x=x, x2="high:Q", color=color)

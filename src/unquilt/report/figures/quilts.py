@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus
-from unquilt.report.figures import BLUE, VERMILION, Figure, dressed
+from unquilt.report.figures import BLUE, VERMILION, Figure, dressed, inline
 from unquilt.result import Result
 
 _BINS = 20
@@ -34,7 +34,7 @@ def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
 def covered_chart(table: pa.Table) -> Any:
     """How many quilts are covered by their sources to which share."""
     chart = (
-        alt.Chart(alt.InlineData(values=table.to_pylist()), width=420, height=180)
+        alt.Chart(inline(table.to_pylist()), width=420, height=180)
         .mark_bar(color=BLUE)
         .encode(
             x=alt.X(
@@ -51,7 +51,7 @@ def sources_chart(table: pa.Table) -> Any:
     """How many quilts have how many sources, both on a logarithmic scale."""
     log = alt.Scale(type="log", nice=True)
     chart = (
-        alt.Chart(alt.InlineData(values=table.to_pylist()), width=420, height=180)
+        alt.Chart(inline(table.to_pylist()), width=420, height=180)
         .mark_circle(color=VERMILION, opacity=0.8)
         .encode(
             x=alt.X("sources:Q", title="sources", scale=log, axis=alt.Axis(format="~s", tickCount=6)),

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from unquilt.corpus import Corpus
-from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, VERMILION, Figure, dressed, write_csv, write_figure
+from unquilt.report.figures import BLUE, GREEN, INK, ORANGE, VERMILION, Figure, dressed, inline, write_csv, write_figure
 from unquilt.result import Result
 
 _BINS = 50
@@ -36,7 +36,7 @@ def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
 def distribution_chart(table: pa.Table, kind: str, threshold: float) -> Any:
     """Number of duplicates × number of objects, both on a log scale, with the threshold."""
     log = alt.Scale(type="log", nice=True)
-    dots = alt.Chart(alt.InlineData(values=table.to_pylist())).encode(
+    dots = alt.Chart(inline(table.to_pylist())).encode(
         x=alt.X("duplicates:Q", title="How often it occurs", scale=log, axis=alt.Axis(format="~s", grid=False)),
         y=alt.Y("objects:Q", title=f"Different {kind}s", scale=log, axis=alt.Axis(format="~s")),
     )
@@ -49,7 +49,7 @@ def distribution_chart(table: pa.Table, kind: str, threshold: float) -> Any:
 
 
 def _line(axis: str, value: float) -> Any:
-    base = alt.Chart(alt.InlineData(values=[{"at": value}]))
+    base = alt.Chart(inline([{"at": value}]))
     return base.mark_rule(color=VERMILION, strokeDash=[5, 4]).encode(**{axis: "at:Q"})
 
 
@@ -65,7 +65,7 @@ def badness_table(neighborhoods: pa.Table, total: int) -> pa.Table:
 
 def badness_chart(bins: pa.Table, threshold: float) -> Any:
     """Bars and a line: what share of the neighborhoods is how bad, with the threshold."""
-    base = alt.Chart(alt.InlineData(values=bins.to_pylist()))
+    base = alt.Chart(inline(bins.to_pylist()))
     share = alt.Axis(format="%", titlePadding=8)
     bars = base.mark_bar(color=BLUE).encode(
         x=alt.X("begin:Q", title="Badness", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", grid=False)),
@@ -106,7 +106,7 @@ def robustness_chart(table: pa.Table, params: Any) -> Any:
                 for row in rows
                 if row["change"] == change
             ]
-            lines = alt.Chart(alt.InlineData(values=values)).mark_line(strokeWidth=2).encode(
+            lines = alt.Chart(inline(values)).mark_line(strokeWidth=2).encode(
                 x=alt.X("x:Q", title=f"× mean chunks a page, {title}" if column == _PANELS[-1][0] else None,
                         axis=alt.Axis(grid=False)),
                 y=alt.Y("y:Q", title=label if change == "add" else None, scale=alt.Scale(domain=[0, 1]),

@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus
 from unquilt.detectors.styles.marks import cells_of
-from unquilt.report.figures import BLUE, FAINT, INK, VERMILION, Figure, dressed, write_figure
+from unquilt.report.figures import BLUE, FAINT, INK, VERMILION, Figure, dressed, inline, write_figure
 from unquilt.result import Result
 from unquilt.schema import STYLE_CELLS
 
 _SIZE = {"width": 520, "height": 320}
-_SAMPLE = 500
+_SAMPLE = 400
 _TURNS = 80
+_MOST_LINES = 3000  # that a drawing can show
 
 
 def figures_of(result: Result, corpus: Corpus) -> list[Figure]:
@@ -47,7 +48,7 @@ def sizes_chart(clusters: pa.Table) -> Any:
     """How many clusters have how many pages, both on a logarithmic scale."""
     sizes, counts = np.unique(clusters["pages"].to_numpy(), return_counts=True)
     values = [{"pages": int(size), "clusters": int(count)} for size, count in zip(sizes, counts, strict=True)]
-    chart = alt.Chart(alt.InlineData(values=values)).mark_circle(color=BLUE, size=40, opacity=0.8)
+    chart = alt.Chart(inline(values)).mark_circle(color=BLUE, size=40, opacity=0.8)
     chart = chart.encode(
         x=alt.X("pages:Q", title="Pages in a cluster", scale=alt.Scale(type="log")),
         y=alt.Y("clusters:Q", title="Clusters of that size", scale=alt.Scale(type="log")),
@@ -65,17 +66,17 @@ def like_chart(result: Result) -> Any:
             values += [{"rank": rank + 1, "cells": row["cells"]}, {"rank": rank + row["pages"], "cells": row["cells"]}]
             rank += row["pages"]
     gaps = [row | {"middle": (row["above"] + row["below"]) / 2} for row in result.tables["gaps"].to_pylist()]
-    base = alt.Chart(alt.InlineData(values=values))
+    base = alt.Chart(inline(values))
     line = base.mark_line(color=BLUE, strokeWidth=2, interpolate="linear").encode(
         x=alt.X("rank:Q", title="Pages, most similar first", scale=alt.Scale(type="log", nice=False)),
         y=alt.Y("cells:Q", title=f"Equal cells, of {m}", scale=alt.Scale(domain=[0, m])),
     )
-    marked = alt.Chart(alt.InlineData(values=gaps or [{"rank": 1, "middle": 0}]))
+    marked = alt.Chart(inline(gaps or [{"rank": 1, "middle": 0}]))
     rules = marked.mark_rule(color=VERMILION, strokeDash=[4, 3], opacity=1 if gaps else 0).encode(x="rank:Q")
     labels = marked.mark_text(align="left", dx=5, color=VERMILION, opacity=1 if gaps else 0).encode(
         x="rank:Q", y="middle:Q", text=alt.Text("rank:Q", format=",")
     )
-    chosen = alt.Chart(alt.InlineData(values=[{"cells": result.params["above"]}]))
+    chosen = alt.Chart(inline([{"cells": result.params["above"]}]))
     threshold = chosen.mark_rule(color=INK, strokeDash=[2, 2]).encode(y="cells:Q")
     chart = alt.layer(threshold, line, rules, labels).properties(**_SIZE)
     return dressed(
@@ -92,8 +93,8 @@ def exact_chart(pairs: pa.Table) -> Any:
     expected = [{"dice": d / 50, "sim": (d / 50) / (2 - d / 50)} for d in range(51)]
     x = alt.X("dice:Q", title="Exact Dice of the parts", scale=alt.Scale(domain=[0, 1]))
     y = alt.Y("sim:Q", title="Sim of the fingerprints", scale=alt.Scale(domain=[0, 1]))
-    dots = alt.Chart(alt.InlineData(values=values)).mark_circle(color=BLUE, size=14, opacity=0.5).encode(x=x, y=y)
-    line = alt.Chart(alt.InlineData(values=expected)).mark_line(color=VERMILION, strokeWidth=1.5).encode(x=x, y=y)
+    dots = alt.Chart(inline(values)).mark_circle(color=BLUE, size=14, opacity=0.5).encode(x=x, y=y)
+    line = alt.Chart(inline(expected)).mark_line(color=VERMILION, strokeWidth=1.5).encode(x=x, y=y)
     chart = alt.layer(dots, line).properties(width=400, height=400)
     return dressed(chart, "Fingerprints against exact parts", f"{len(values):,} pairs; the line is Dice / (2 − Dice)")
 
@@ -170,15 +171,12 @@ def _spring(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
 def graph_chart(nodes: pa.Table, edges: npt.NDArray[np.int64], t: int) -> Any:
     """The similarity graph of a sample: cliques are one template, worms are chains of pages that change on the way."""
     x, y = nodes["x"].to_numpy(), nodes["y"].to_numpy()
-    most = 6000  # lines that a drawing can show
-    shown = edges[:: max(1, -(-len(edges) // most))]
+    shown = edges[:: max(1, -(-len(edges) // _MOST_LINES))]
     lines = [{"x": float(x[a]), "y": float(y[a]), "x2": float(x[b]), "y2": float(y[b])} for a, b in shown.tolist()]
     quiet: dict[str, Any] = {"axis": None, "title": None}
-    drawn = alt.Chart(alt.InlineData(values=lines or [{"x": 0, "y": 0, "x2": 0, "y2": 0}])).mark_rule(
-        color=FAINT, strokeWidth=0.5
-    )
+    drawn = alt.Chart(inline(lines or [{"x": 0, "y": 0, "x2": 0, "y2": 0}])).mark_rule(color=FAINT, strokeWidth=0.5)
     edges_layer = drawn.encode(x=alt.X("x:Q", **quiet), y=alt.Y("y:Q", **quiet), x2="x2:Q", y2="y2:Q")
-    dots = alt.Chart(alt.InlineData(values=nodes.to_pylist() or [{"x": 0, "y": 0, "density": 0}])).mark_circle(
+    dots = alt.Chart(inline(nodes.to_pylist() or [{"x": 0, "y": 0, "density": 0}])).mark_circle(
         size=18, opacity=1 if len(nodes) else 0
     )
     density = alt.Color(

@@ -9,7 +9,7 @@ import altair as alt
 import pyarrow as pa
 
 from unquilt.corpus import write_table
-from unquilt.report.figures import BLUE, INK, VERMILION, dressed, write_figure
+from unquilt.report.figures import BLUE, INK, VERMILION, dressed, inline, write_figure
 from unquilt.result import Result
 
 _PANEL = {"width": 170, "height": 130}
@@ -84,7 +84,7 @@ def _panel(rows: list[dict[str, Any]], name: str, measure: tuple[str, str, str, 
             labelExpr=_label(format_), labels=is_first, ticks=is_first, tickCount=5, domain=is_first, minExtent=32
         ),
     )
-    base = alt.Chart(alt.InlineData(values=values)).encode(x=x, y=y)
+    base = alt.Chart(inline(values)).encode(x=x, y=y)
     line = base.mark_line(color=color, strokeWidth=2)
     dots = base.mark_circle(color=color, size=40, opacity=1).transform_filter("!datum.is_pivot")
     here = base.mark_point(shape="diamond", size=130, filled=True, color=INK, opacity=1).transform_filter(

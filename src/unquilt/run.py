@@ -1,0 +1,106 @@
+"""The main job: a crawl read into a corpus, what is copied in it, and a report. Nothing is done twice."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+
+from unquilt.corpus import Corpus
+from unquilt.detectors import DETECTORS
+from unquilt.engines import Engine
+from unquilt.engines.local import LocalEngine
+from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
+from unquilt.ingest.inputs import Plan
+from unquilt.ingest.params import IngestParams
+from unquilt.ingest.run import Ingested, ingest_crawl
+from unquilt.params import Params
+from unquilt.report.drawings import Drawer
+from unquilt.result import check_result
+
+PRELOAD = ("unquilt.ingest.page:warm_up",)
+"""What workers of an engine for a run can have ready before the first page comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of a run."""
+
+    name: str
+    seconds: float
+    is_new: bool  # something was done
+    nothing: str = ""  # why nothing could be
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run did."""
+
+    ingested: Ingested
+    stages: list[Stage]
+    report: Path
+    seconds: float
+
+    @property
+    def corpus(self) -> Corpus:
+        return self.ingested.corpus
+
+
+def run_crawl(
+    inputs: Sequence[str] | Plan,
+    out: str | Path,
+    params: IngestParams = IngestParams(),
+    *,
+    detectors: Sequence[str] = tuple(DETECTORS),
+    settings: Mapping[str, Params] | None = None,
+    engine: Engine | None = None,
+) -> Run:
+    """Read crawls into the corpus at ``out``, run the detectors, and write ``out/report.html``.
+
+    ``settings`` are those of the detectors by name, the defaults where there are none. Interrupted at any moment, the
+    same call goes on where it was; what is there already, from the same pages and settings, is not made again.
+    """
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        if engine is None:
+            engine = stack.enter_context(LocalEngine(preload=PRELOAD))
+        Thread(target=_import_ahead, args=(detectors,), daemon=True).start()
+        done = ingest_crawl(inputs, out, params, engine=engine)
+        stages = [Stage("ingest", done.seconds, bool(done.parts))]
+        with Drawer(done.corpus) as drawer:
+            for name in detectors:
+                chosen = (settings or {}).get(name) or DETECTORS[name].params_type()()
+                stages.append(_detect(name, done.corpus, chosen, engine))
+                if stages[-1].is_new:
+                    drawer.draw(name)
+    report = done.corpus.path / "report.html"
+    if any(stage.is_new for stage in stages) or not report.exists():
+        from unquilt.report.page import write_report
+
+        write_report(done.corpus, report)
+    return Run(done, stages, report, time.monotonic() - begun)
+
+
+def _import_ahead(detectors: Sequence[str]) -> None:
+    """Import what comes next, while the workers read and this process has nothing to do but to wait for them."""
+    for name in detectors:
+        DETECTORS[name].finder()
+    importlib.import_module("unquilt.report.page")
+
+
+def _detect(name: str, corpus: Corpus, params: Params, engine: Engine) -> Stage:
+    """Run a detector, unless its result is there."""
+    begun = time.monotonic()
+    try:
+        check_result(corpus, name, params=params.as_dict())
+    except (NotACorpus, CorpusMismatch):
+        try:
+            DETECTORS[name].finder()(corpus, params, engine=engine).save(corpus)
+        except BadInput as nothing:  # a list of URLs has no text, and that is no fault
+            return Stage(name, time.monotonic() - begun, False, nothing.message)
+        return Stage(name, time.monotonic() - begun, True)
+    return Stage(name, time.monotonic() - begun, False)
