@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from conftest import Unquilt, page, record, write_warc
@@ -55,6 +60,24 @@ def test_the_numbers_and_the_most_striking_finding(out: Path) -> None:
     assert numbers["quilts"].share == pytest.approx(1 / 9)
     found = {finding.detector: finding for finding in striking(corpus)}
     assert (found["quilts"].url, found["quilts"].pages) == ("http://quilt.example/", 5)
+
+
+def test_killed_between_detectors_it_goes_on_where_it_was(out: Path, crawl: Path, unquilt: Unquilt) -> None:
+    cut_off = crawl.parent / "cut-off"
+    with subprocess.Popen([sys.executable, "-m", "unquilt", "run", crawl, "-o", cut_off, "--quiet"]) as process:
+        first = cut_off / "results" / "phrases" / "result.json"
+        while process.poll() is None and not first.exists():
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    phrases = {path: path.stat().st_mtime_ns for path in first.parent.glob("*.parquet")}
+    done = unquilt("run", crawl, "-o", cut_off)
+    assert done.returncode == 0, done.stderr
+    assert "phrases" not in done.stdout.splitlines()[-3]  # the line with the times
+    assert {path: path.stat().st_mtime_ns for path in phrases} == phrases
+    for table in (out / "results").rglob("*.parquet"):
+        assert pq.read_table(cut_off / table.relative_to(out)).equals(pq.read_table(table)), table
+    assert not [path for path in cut_off.rglob("*") if path.suffix == ".tmp" or path.name.startswith(".work-")]
 
 
 def test_a_second_run_does_nothing_but_say_so(out: Path, crawl: Path, unquilt: Unquilt) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,8 +39,13 @@ def _load(path: str) -> npt.NDArray[np.uint32]:
 
 @contextmanager
 def page_arrays(corpus: Corpus) -> Iterator[PageArrays]:
-    """A place next to the corpus for arrays that last as long as a job."""
-    with TemporaryDirectory(prefix=".work-", dir=corpus.path) as folder:
+    """A place next to the corpus for arrays that last as long as a job. Those of killed processes are removed."""
+    mine = f".work-{socket.gethostname()}-"  # the corpus may lie where other machines work too
+    for old in corpus.path.glob(f"{mine}*"):
+        process = old.name.removeprefix(mine).partition("-")[0]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(old, ignore_errors=True)
+    with TemporaryDirectory(prefix=f"{mine}{os.getpid()}-", dir=corpus.path) as folder:
         yield PageArrays(Path(folder))
 
 
