@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import comb, sqrt
@@ -32,6 +33,7 @@ from slow_phrases import (
 )
 from slow_quilts import words_of
 from unquilt.corpus import Corpus
+from unquilt.detectors.duplicates import fold_duplicates
 from unquilt.detectors.phrases.find import find_duplicates, find_phrases
 from unquilt.detectors.phrases.params import ClassParams, PhraseParams
 from unquilt.detectors.phrases.shingles import Rabin, functions, functions_of
@@ -42,6 +44,7 @@ from unquilt.kernels.minhash import NONE, unmix
 from unquilt.kernels.near import verified_roots
 from unquilt.kernels.popular import cover_shingles
 from unquilt.kernels.words import mix
+from unquilt.progress import Meter, Quiet
 from unquilt.report.figures import write_plots
 from unquilt.report.figures.phrases import cover_discs, fitted_slope
 from unquilt.result import Result
@@ -461,6 +464,34 @@ def test_tiny_corpora_work(tmp_path: Path, alone: LocalEngine, texts: list[str])
     slow = classes_of(vectors_of(corpus, PhraseParams()))
     assert found_classes(result, corpus) == slow
     assert result.tables["covers"].num_rows == 0
+
+
+def test_classes_that_are_known_are_not_looked_for_again(
+    sample: Corpus, found: Result, alone: LocalEngine, tmp_path: Path
+) -> None:
+    corpus = Corpus(shutil.copytree(sample.path, tmp_path / "corpus"))
+    shutil.rmtree(corpus.results, ignore_errors=True)
+    seed_1 = ClassParams(seed=1)
+    expected = [(find_duplicates(corpus, params, engine=alone), params) for params in (ClassParams(), seed_1)]
+    folded = fold_duplicates(corpus, alone)
+    assert len(np.unique(folded)) < corpus.pages
+    found.save(corpus)
+    for result, params in expected:
+        with LocalEngine(workers=1, memory=1 << 30, progress=Names()) as engine:
+            assert find_duplicates(corpus, params, engine=engine).tables["pages"].equals(result.tables["pages"])
+            assert np.array_equal(fold_duplicates(corpus, engine), folded)
+            assert ("Sampling phrases" in engine.progress.seen) == (params == seed_1)  # type: ignore[attr-defined]
+
+
+class Names(Quiet):
+    """The names of the jobs that were run."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def start(self, name: str, total: int, unit: str) -> Meter:
+        self.seen.add(name)
+        return super().start(name, total, unit)
 
 
 def test_a_list_of_urls_has_no_phrases(tmp_path: Path, alone: LocalEngine) -> None:

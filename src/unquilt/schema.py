@@ -233,6 +233,7 @@ CLASSES = _table(
         ("weakest", pa.float64(), "the least of them; low where pages are only joined through others"),
         ("pages", pa.int64(), "pages of the class"),
         ("cross_site", pa.bool_(), "whether the class has pages of more than one domain"),
+        ("number", pa.int64(), "which page of the corpus it is, of those that count, from 0"),
     ]
 )
 

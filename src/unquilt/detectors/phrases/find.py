@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from unquilt.corpus import Corpus, PartFile, write_table
 from unquilt.detectors.phrases.classes import Classes, find_classes, measure_classes
 from unquilt.detectors.phrases.covers import draw_pages, find_covers
+from unquilt.detectors.phrases.known import Keepers, known_classes
 from unquilt.detectors.phrases.params import ClassParams, PhraseParams
 from unquilt.detectors.phrases.popular import count_popular, exchange_shingles, list_popular, name_phrases
 from unquilt.detectors.phrases.shingles import share_shingles
@@ -73,21 +74,26 @@ def find_duplicates(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
-        arrays = stack.enter_context(page_arrays(corpus))
-        shingles = stack.enter_context(share_shingles(corpus, params, engine))
-        classes = find_classes(corpus, shingles, params, engine)
-        shingles.close()
-        measured = measure_classes(corpus, classes, arrays.save("keepers", classes.keepers), params, engine)
+        keepers, resemblance = known_classes(corpus, params) or _measured_classes(corpus, params, engine)
         pages = engine.gather(
             engine.map(name_pages, corpus.files(), name="Naming pages", label=lambda file: file.label),
             pa.schema([DEDUP.field("url")]),
         )
-    resemblance = np.ones(corpus.pages)
-    resemblance[classes.members["page"].to_numpy()] = measured
-    is_kept = classes.keepers == np.arange(corpus.pages, dtype=np.uint32)
-    kept = pages["url"].take(pa.array(classes.keepers))
+    is_kept = keepers == np.arange(corpus.pages, dtype=np.uint32)
+    kept = pages["url"].take(pa.array(keepers))
     table = pa.table([pages["url"], pa.array(is_kept), kept, resemblance], schema=DEDUP)
     return Result("dedup", {"pages": table}, params.as_dict(), corpus.digest)
+
+
+def _measured_classes(corpus: Corpus, params: ClassParams, engine: Engine) -> tuple[Keepers, npt.NDArray[np.float64]]:
+    """As ``known_classes``, found now."""
+    with page_arrays(corpus) as arrays:
+        with share_shingles(corpus, params, engine) as shingles:
+            classes = find_classes(corpus, shingles, params, engine)
+        measured = measure_classes(corpus, classes, arrays.save("keepers", classes.keepers), params, engine)
+    resemblance = np.ones(corpus.pages)
+    resemblance[classes.members["page"].to_numpy()] = measured
+    return classes.keepers, resemblance
 
 
 def write_duplicates(result: Result, path: Path) -> Path:
@@ -127,7 +133,7 @@ def describe_classes(classes: Classes, resemblance: npt.NDArray[np.float64]) -> 
     return pa.table(
         [
             numbers, members["url"], pa.array(is_keeper), resemblance, means[numbers], weakest[numbers], sizes[numbers],
-            pa.array(cross_site[numbers]),
+            pa.array(cross_site[numbers]), members["page"].cast(pa.int64()),
         ],
         schema=CLASSES,
     )  # fmt: skip

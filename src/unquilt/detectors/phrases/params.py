@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import comb
+from typing import Any
 
 from unquilt.errors import BadParameter
 from unquilt.params import Params, knob
@@ -42,6 +43,10 @@ class ClassParams(Params):
                 f"{MOST_KEYS:,} ways to choose them.",
                 fix="The paper's are 2 of 6.",
             )
+
+    def class_settings(self) -> dict[str, Any]:
+        """The settings that classes depend on, those of a detector that has more among them."""
+        return {field.name: getattr(self, field.name) for field in fields(ClassParams)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
