@@ -96,12 +96,29 @@ def find_passages(
         some = _passages_of_page(
             places[begin:end], firsts[begin:end], pages[begin:end], k, min_words, boilerplate, min_boilerplate
         )
-        while count + len(some) > len(found):
-            found = np.concatenate((found, np.empty_like(found)))
-        found[count : count + len(some)] = some
+        found = _with_room(found, count + len(some))
+        _copy_rows(some, found, count)
         count += len(some)
         begin = end
     return found[:count]
+
+
+@njit(cache=True, nogil=True)
+def _with_room(rows: Numbers, count: int) -> Numbers:
+    """The rows, which may have moved, with room for so many."""
+    if count <= len(rows):
+        return rows
+    grown = np.empty((2 * count, rows.shape[1]), np.int64)
+    _copy_rows(rows, grown, 0)
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _copy_rows(rows: Numbers, out: Numbers, at: int) -> None:
+    """Write rows to out[at:]. A loop: numba takes seconds to compile the slice."""
+    for i in range(len(rows)):
+        for column in range(rows.shape[1]):
+            out[at + i, column] = rows[i, column]
 
 
 @njit(cache=True, nogil=True)
@@ -113,8 +130,11 @@ def _passages_of_page(
     kinds = np.zeros(words, np.int8)
     sources = np.zeros(words, np.uint64)  # of words of copies: where the word stands first
     is_boilerplate = np.zeros(len(places), np.bool_)
+    wanted = np.zeros(len(places), np.bool_)
     if boilerplate:
-        runs = _runs_of(places, pages > boilerplate)
+        for i in range(len(places)):
+            wanted[i] = pages[i] > boilerplate
+        runs = _runs_of(places, wanted)
         for n in range(len(runs)):
             begin, end = runs[n, 0], runs[n, 1]
             first, last = np.int64(places[begin] & LOW), np.int64(places[end - 1] & LOW) + k
@@ -122,7 +142,9 @@ def _passages_of_page(
                 is_boilerplate[begin:end] = True
                 kinds[first:last] = BOILERPLATE
     if min_words:
-        runs = _runs_of(places, ~is_boilerplate & (firsts >> U32 != places >> U32))
+        for i in range(len(places)):
+            wanted[i] = not is_boilerplate[i] and firsts[i] >> U32 != places[i] >> U32
+        runs = _runs_of(places, wanted)
         for n in range(len(runs)):
             begin, end = runs[n, 0], runs[n, 1]
             if end - begin + k - 1 >= min_words:
@@ -185,8 +207,7 @@ def _join_words(
             word += 1
         if kind == 0:
             continue
-        if count == len(found):
-            found = np.concatenate((found, np.empty_like(found)))
+        found = _with_room(found, count + 1)
         rarest = np.uint32(0)
         if kind == BOILERPLATE:
             while gram < len(places) and np.int64(places[gram] & LOW) < word:
