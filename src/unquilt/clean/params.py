@@ -19,9 +19,12 @@ class CleanParams(Params):
     )
     k: int = knob(10, "words in a gram, the least that can be a copy", least=1, most=64)
     min_words: int = knob(
-        50, "fewest words in a row that are a copy if all their grams stand on an earlier page; 0: none is", least=0
+        50, "fewest words in a row that are a copy if all their grams stand on an earlier page; 0: none is",
+        least=0, most=1_000_000,
+    )  # fmt: skip
+    boilerplate: int = knob(
+        100, "a gram on more kept pages than this is boilerplate; 0: none is", least=0, most=2**31 - 1
     )
-    boilerplate: int = knob(100, "a gram on more kept pages than this is boilerplate; 0: none is", least=0)
-    min_boilerplate: int = knob(10, "fewest words in a row of boilerplate", least=1)
+    min_boilerplate: int = knob(10, "fewest words in a row of boilerplate", least=1, most=1_000_000)
     mark: bool = knob(False, "cut nothing out of the texts, only list where it stands")
     format: str = knob("jsonl", "what the files are", choices=FORMATS)
