@@ -305,6 +305,14 @@ def test_a_crawl_that_was_not_written_to_its_end_is_not_restored(
     check(sample, tmp_path / "out", CleanParams(), engine)
 
 
+def test_a_file_that_is_missing_is_named(sample: Corpus, engine: LocalEngine, tmp_path: Path) -> None:
+    done = clean_corpus(sample, tmp_path / "out", engine=engine)
+    gone = max((done.path / "dropped").iterdir())
+    gone.unlink()
+    with pytest.raises(BadInput, match=f"{gone.name} is not there"):
+        list(restore_pages(done.path))
+
+
 def test_a_list_of_urls_has_nothing_to_clean(alone: LocalEngine, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("http://one.example/\nhttp://two.example/\n")
     corpus = ingest_crawl([str(tmp_path / "urls.txt")], tmp_path / "corpus", engine=alone).corpus

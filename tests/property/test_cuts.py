@@ -54,8 +54,8 @@ def test_what_is_cut_out_of_a_text_can_be_put_back(column: list[str], data: st.D
     assert after == [cut(text, mine) for text, mine in zip(column, expected, strict=True)]
     base = bounds[[number for number, _, _ in rows]].astype(np.int64)
     pieces = iter(strings(*cuts.copy_spans(column_data, base + spans[:, 0], base + spans[:, 1])))
-    for text, shorter, mine, is_taken in zip(column, after, expected, drawn, strict=True):
-        assert restore_text(shorter, [(begin, end, next(pieces)) for begin, end in mine]) == text
+    for text, shorter, gone, is_taken in zip(column, after, expected, drawn, strict=True):
+        assert restore_text(shorter, [(*span, next(pieces)) for span in gone]) == text
         left = [word for word, taken in zip(words_of(text), is_taken, strict=True) if not taken]
         assert words_of(shorter) == left
 

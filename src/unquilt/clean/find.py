@@ -65,7 +65,9 @@ def share_passages(
         asked = stack.enter_context(engine.exchange(ask, shared, name="Finding passages", buckets=count))
         shared.close()
         answer = partial(emit_sources, files=files, firsts=firsts)
-        yield stack.enter_context(engine.exchange(answer, asked, name="Placing passages", buckets=count))
+        placed = stack.enter_context(engine.exchange(answer, asked, name="Placing passages", buckets=count))
+        asked.close()
+        yield placed
 
 
 def emit_grams(file: PartFile, *, k: int, bits: int, keepers: PageArray) -> Iterator[Block]:

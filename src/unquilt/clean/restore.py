@@ -28,7 +28,12 @@ def restore_pages(out: str | Path) -> Iterator[pa.Table]:
     if not known["complete"]:
         raise BadInput(f"{path} is not complete: the job that wrote it was stopped.", fix="Run the same command again.")
     for name in known["files"]:
-        yield _restore_part(path, name, is_cut=not known["params"]["mark"])
+        try:
+            yield _restore_part(path, name, is_cut=not known["params"]["mark"])
+        except FileNotFoundError as error:
+            raise BadInput(
+                f"{error.filename} is not there.", fix="Restoring takes all files of a clean crawl: put it back."
+            ) from None
 
 
 def _restore_part(path: Path, name: str, *, is_cut: bool) -> pa.Table:

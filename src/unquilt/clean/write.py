@@ -123,22 +123,23 @@ def _strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32]) -> pa.
 
 
 def _count(written: Written, kept: pa.Table, dropped: pa.Table, pages: pa.Table, removed: pa.Table) -> None:
-    is_copy = pc.equal(removed["kind"], "copy")
-    for kind, some in (("copy", removed.filter(is_copy)), ("boilerplate", removed.filter(pc.invert(is_copy)))):
-        written.counts[f"{kind}_passages"] += len(some)
-        written.counts[f"{kind}_words"] += _total(some["words"])
+    copies = removed.filter(pc.equal(removed["kind"], "copy"))
+    words = {"copy": _total(copies["words"]), "boilerplate": _total(removed["words"]) - _total(copies["words"])}
+    for kind, passages in {"copy": len(copies), "boilerplate": len(removed) - len(copies)}.items():
+        written.counts[f"{kind}_passages"] += passages
+        written.counts[f"{kind}_words"] += words[kind]
     for name, tables in {"": (kept, dropped), "kept_": (kept,), "clean_": (pages,)}.items():
         written.counts[f"{name}pages"] += sum(map(len, tables))
         written.counts[f"{name}words"] += sum(_total(table["words"]) for table in tables)
         written.counts[f"{name}bytes"] += sum(_total(pc.binary_length(table["text"])) for table in tables)
-    longest = removed.filter(is_copy).sort_by([("words", "descending")]).slice(0, EXAMPLES)
-    longest = longest.set_column(10, "text", pc.utf8_slice_codeunits(longest["text"], 0, _EXAMPLE_CHARACTERS))
-    written.examples = take_examples(written.examples + longest.to_pylist())
+    longest = copies.sort_by([("words", "descending"), ("page", "ascending"), ("begin", "ascending")])
+    written.examples = take_examples(written.examples + longest.slice(0, EXAMPLES).to_pylist())
 
 
 def take_examples(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The longest copies; of equals the first ones."""
-    return nlargest(EXAMPLES, found, key=lambda one: one["words"])
+    """The longest copies, of equals the first ones, with the beginning of their texts."""
+    longest = nlargest(EXAMPLES, found, key=lambda one: one["words"])
+    return [one | {"text": one["text"][:_EXAMPLE_CHARACTERS]} for one in longest]
 
 
 def _total(column: pa.ChunkedArray) -> int:
