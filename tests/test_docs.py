@@ -11,7 +11,7 @@ import pytest
 from unquilt import __all__ as public_names
 from unquilt.cli import COMMANDS, unquilt
 from unquilt.ingest.capture import Reason
-from unquilt.schema import PAGES, SKIPPED, SUPERSEDED
+from unquilt.schema import CLEAN_DROPPED, CLEAN_REMOVED, PAGES, SKIPPED, SUPERSEDED
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,7 +34,7 @@ def test_every_command_and_option_is_documented(command: str) -> None:
                 assert f"`{option}" in section + shared, option
 
 
-@pytest.mark.parametrize("schema", [PAGES, SKIPPED, SUPERSEDED])
+@pytest.mark.parametrize("schema", [PAGES, SKIPPED, SUPERSEDED, CLEAN_REMOVED, CLEAN_DROPPED])
 def test_every_column_is_documented(schema: object) -> None:
     text = docs("file-format.md")
     for name in schema.names:  # type: ignore[attr-defined]

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from unquilt.clean.params import CleanParams
+    from unquilt.clean.restore import restore_pages
+    from unquilt.clean.run import Cleaned, clean_corpus
     from unquilt.corpus import Corpus, Part
     from unquilt.detectors.mirrors.explain import PairStory, explain_mirrors
     from unquilt.detectors.mirrors.find import find_mirrors
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ClassParams": "detectors.phrases.params",
+    "CleanParams": "clean.params",
+    "Cleaned": "clean.run",
     "Corpus": "corpus",
     "Info": "info",
     "IngestParams": "ingest.params",
@@ -68,6 +73,7 @@ _HOMES = {
     "SynthParams": "synth",
     "SynthSummary": "synth",
     "UnquiltError": "errors",
+    "clean_corpus": "clean.run",
     "compare_exactly": "detectors.styles.exact",
     "describe": "info",
     "explain_mirrors": "detectors.mirrors.explain",
@@ -83,6 +89,7 @@ _HOMES = {
     "ingest_crawl": "ingest.run",
     "load_result": "result",
     "measure_robustness": "detectors.reuse.robustness",
+    "restore_pages": "clean.restore",
     "run_crawl": "run",
     "serve_corpus": "serve.run",
     "sweep_quilts": "detectors.quilts.sweep",
@@ -94,13 +101,14 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled", "LikeParams",
-    "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams",
-    "Result", "ReuseParams", "RobustnessParams", "Run", "SparkEngine", "Story", "StyleParams", "SweepParams",
-    "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly", "describe", "explain_mirrors", "explain_page",
-    "export_labelled", "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse",
-    "find_styles", "ingest_crawl", "load_result", "measure_robustness", "run_crawl", "serve_corpus", "sweep_quilts",
-    "write_duplicates", "write_plots", "write_report", "write_sweep", "write_synth",
+    "ClassParams", "CleanParams", "Cleaned", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled",
+    "LikeParams", "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams",
+    "QuiltParams", "Result", "ReuseParams", "RobustnessParams", "Run", "SparkEngine", "Story", "StyleParams",
+    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "clean_corpus", "compare_exactly", "describe",
+    "explain_mirrors", "explain_page", "export_labelled", "find_duplicates", "find_like", "find_mirrors",
+    "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl", "load_result", "measure_robustness",
+    "restore_pages", "run_crawl", "serve_corpus", "sweep_quilts", "write_duplicates", "write_plots", "write_report",
+    "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

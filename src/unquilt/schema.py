@@ -69,6 +69,42 @@ SUPERSEDED = _table(
     ]
 )
 
+_CLEAN_COLUMNS = (
+    "page", "url", "host", "domain", "time", "media_type", "title", "text", "words", "bytes", "file_sha1", "canonical",
+    "source", "offset",
+)  # fmt: skip
+CLEAN_PAGES = pa.schema([PAGES.field(name) for name in _CLEAN_COLUMNS])
+"""A page as `clean` writes it: its text, and the number of its words, without what was cut out."""
+
+CLEAN_REMOVED = _table(
+    [
+        ("page", pa.int64(), "the page it was cut out of, or is marked in"),
+        ("url", pa.string(), "its URL"),
+        ("begin", pa.int64(), "where it begins in the text as it was, in characters"),
+        ("end", pa.int64(), "where it ends"),
+        ("words", pa.int64(), "its length in words"),
+        ("kind", pa.string(), "copy or boilerplate"),
+        ("pages", pa.int64(), "of boilerplate: kept pages that have its rarest gram; null for a copy"),
+        ("source_url", pa.string(), "of a copy: the page that has it first; null for boilerplate"),
+        ("source_begin", pa.int64(), "where it begins in that page's text as it was"),
+        ("source_end", pa.int64(), "where it ends there"),
+        ("text", pa.string(), "the text from begin to end"),
+    ]
+)
+
+CLEAN_DROPPED = pa.schema(
+    [
+        *CLEAN_PAGES,
+        *_table(
+            [
+                ("kept_page", pa.int64(), "the page that is kept in its place"),
+                ("kept_url", pa.string(), "its URL"),
+                ("resemblance", pa.float64(), "share of the phrases of both that both have"),
+            ]
+        ),
+    ]
+)
+
 QUILTS = _table(
     [
         ("url", pa.string(), "the quilted page"),

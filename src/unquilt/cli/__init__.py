@@ -18,6 +18,7 @@ COMMANDS = {
     "ingest": "read a crawl into a corpus",
     "phrases": "find near-duplicates, popular phrases, and hosts made of them",
     "dedup": "list which pages to keep and which to drop as near-duplicates",
+    "clean": "write the crawl without its copies, for a corpus of text that is there once",
     "quilts": "find pages stitched together from others, and where each patch came from",
     "styles": "find pages made by the same template, or made like a given page",
     "mirrors": "find hosts that replicate hosts, and to what degree",

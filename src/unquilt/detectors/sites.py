@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import socket
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unquilt.corpus import Corpus
+from unquilt.corpus import Corpus, PartFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,22 @@ class PageArray:
 def _load(path: str) -> npt.NDArray[np.uint32]:
     array: npt.NDArray[np.uint32] = np.load(path, mmap_mode="r")
     return np.asarray(array)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFiles:
+    """The files of a corpus, for steps whose buckets are files."""
+
+    path: str
+
+    def load(self) -> list[PartFile]:
+        return _load_files(self.path)
+
+
+@lru_cache(maxsize=1)
+def _load_files(path: str) -> list[PartFile]:
+    files: list[PartFile] = pickle.loads(Path(path).read_bytes())
+    return files
 
 
 @contextmanager
@@ -59,6 +76,11 @@ class PageArrays:
         path = self.path(f"{name}.npy")
         np.save(path, values)
         return PageArray(str(path))
+
+    def save_files(self, files: list[PartFile]) -> SavedFiles:
+        path = self.path("files.pickle")
+        path.write_bytes(pickle.dumps(files))
+        return SavedFiles(str(path))
 
     def path(self, name: str) -> Path:
         """Where another file of the job can be."""

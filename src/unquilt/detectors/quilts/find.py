@@ -116,7 +116,7 @@ def share_grams(
 ) -> Iterator[Shared]:
     """The grams that pages share. With ``only``, as keys, no others count."""
     pages = pages_with_text(corpus)
-    bits = _bucket_bits(corpus)
+    bits = bucket_bits(corpus)
     buckets = -(-pages // PAGES_PER_BUCKET)
     with ExitStack() as stack:
         grams = stack.enter_context(
@@ -143,7 +143,8 @@ def pages_with_text(corpus: Corpus) -> int:
     return corpus.pages
 
 
-def _bucket_bits(corpus: Corpus) -> int:
+def bucket_bits(corpus: Corpus) -> int:
+    """The buckets for all grams of a corpus, as a power of 2."""
     words = sum(part.words for part in corpus.parts)
     bits = min(max((words // _WORDS_PER_BUCKET).bit_length(), 4), _MOST_BITS)
     return max(bits, (words // _MOST_WORDS_PER_BUCKET).bit_length())

@@ -6,11 +6,9 @@ read again, once, for the places, and these meet at the quilt.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ import pyarrow as pa
 
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.quilts.params import QuiltParams
-from unquilt.detectors.sites import PageArray, PageArrays, text_buffers
+from unquilt.detectors.sites import PageArray, PageArrays, SavedFiles, text_buffers
 from unquilt.engines import Block, Blocks, Bucket, Engine
 from unquilt.kernels.claims import NO_QUILT, claim_grams, place_claims, stitch
 from unquilt.kernels.grams import hash_grams_column
@@ -37,7 +35,7 @@ class _Wanted:
     quilts: PageArray
     source_begins: PageArray
     sources: PageArray
-    files: str
+    files: SavedFiles
 
 
 def find_patches(
@@ -70,20 +68,12 @@ def _want(corpus: Corpus, quilted: pa.Table, files: list[PartFile], arrays: Page
     quilts = np.full(corpus.pages, NO_QUILT, np.uint32)
     quilts[quilted["number"].to_numpy()] = np.arange(len(quilted), dtype=np.uint32)
     sources = quilted["sources"].combine_chunks()
-    path = arrays.path("files.pickle")
-    path.write_bytes(pickle.dumps(files))
     return _Wanted(
         arrays.save("quilts", quilts),
         arrays.save("source_begins", (sources.offsets.to_numpy() - sources.offsets[0].as_py()).astype(np.uint32)),
         arrays.save("sources", sources.flatten().to_numpy()),
-        str(path),
+        arrays.save_files(files),
     )
-
-
-@lru_cache(maxsize=1)
-def _load_files(path: str) -> list[PartFile]:
-    files: list[PartFile] = pickle.loads(Path(path).read_bytes())
-    return files
 
 
 def _named(patches: npt.NDArray[np.int64], quilts: pa.Table) -> pa.Table:
@@ -115,7 +105,7 @@ def emit_places(bucket: Bucket, *, wanted: _Wanted, k: int, exact: bool, buckets
     """Where claimed grams stand in the pages of a file, for the quilts."""
     if not bucket.columns or not len(bucket.columns[0]):
         return
-    file = _load_files(wanted.files)[bucket.number]
+    file = wanted.files.load()[bucket.number]
     order = np.argsort(bucket.columns[0], kind="stable")
     pages, pairs, grams = (column[order] for column in bucket.columns)
     for places, table in file.take(["text"], np.unique(pages).astype(np.int64) - file.first):

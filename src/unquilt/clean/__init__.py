@@ -1,0 +1,1 @@
+"""The crawl without its copies, and the way back."""
