@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from unquilt.clean.params import CleanParams
 from unquilt.corpus import Corpus
-from unquilt.detectors.phrases.classes import find_classes, measure_classes
+from unquilt.detectors.duplicates import near_duplicates
 from unquilt.detectors.phrases.params import ClassParams
-from unquilt.detectors.phrases.shingles import share_shingles
 from unquilt.detectors.sites import PageArray, PageArrays
 from unquilt.engines import Engine
 
@@ -40,27 +38,13 @@ class Drops:
 
 def find_drops(corpus: Corpus, params: CleanParams, engine: Engine, arrays: PageArrays) -> Drops:
     """The pages that are near-duplicates of pages that are kept, if they are to be dropped."""
+    keepers, table = np.arange(corpus.pages, dtype=np.uint32), DROPS.empty_table()
     if params.pages:
-        table, keepers = _drop_duplicates(corpus, ClassParams(verify=params.verify), engine, arrays)
-    else:
-        table = DROPS.empty_table()
-        keepers = arrays.save("keepers", np.arange(corpus.pages, dtype=np.uint32))
+        keepers, resemblance = near_duplicates(corpus, ClassParams(verify=params.verify), engine)
+        dropped = np.flatnonzero(keepers != np.arange(corpus.pages))
+        kept = corpus.read(["page", "url"]).take(pa.array(keepers[dropped]))
+        table = pa.table([dropped, kept["page"], kept["url"], resemblance[dropped]], schema=DROPS)
     path = str(arrays.path("drops.arrow"))
     with pa.ipc.new_file(path, DROPS) as writer:
         writer.write_table(table)
-    return Drops(keepers, path)
-
-
-def _drop_duplicates(
-    corpus: Corpus, params: ClassParams, engine: Engine, arrays: PageArrays
-) -> tuple[pa.Table, PageArray]:
-    with share_shingles(corpus, params, engine) as shingles:
-        classes = find_classes(corpus, shingles, params, engine)
-    keepers = arrays.save("keepers", classes.keepers)
-    resemblance = measure_classes(corpus, classes, keepers, params, engine)
-    members = classes.members
-    ids = corpus.read(["page"])["page"]
-    urls = members["url"].take(pc.index_in(members["keeper"], members["page"].combine_chunks()))
-    table = pa.table([members["page"], ids.take(members["keeper"]), urls, pa.array(resemblance)], schema=DROPS)
-    table = table.filter(pc.not_equal(members["page"], members["keeper"]))
-    return table.sort_by("number").combine_chunks(), keepers
+    return Drops(arrays.save("keepers", keepers), path)

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unquilt.corpus import Corpus, PartFile, write_table
+from unquilt.detectors.duplicates import near_duplicates
 from unquilt.detectors.phrases.classes import Classes, find_classes, measure_classes
 from unquilt.detectors.phrases.covers import draw_pages, find_covers
-from unquilt.detectors.phrases.known import Keepers, known_classes
 from unquilt.detectors.phrases.params import ClassParams, PhraseParams
 from unquilt.detectors.phrases.popular import count_popular, exchange_shingles, list_popular, name_phrases
 from unquilt.detectors.phrases.shingles import share_shingles
@@ -74,7 +74,7 @@ def find_duplicates(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
-        keepers, resemblance = known_classes(corpus, params) or _measured_classes(corpus, params, engine)
+        keepers, resemblance = near_duplicates(corpus, params, engine)
         pages = engine.gather(
             engine.map(name_pages, corpus.files(), name="Naming pages", label=lambda file: file.label),
             pa.schema([DEDUP.field("url")]),
@@ -83,17 +83,6 @@ def find_duplicates(
     kept = pages["url"].take(pa.array(keepers))
     table = pa.table([pages["url"], pa.array(is_kept), kept, resemblance], schema=DEDUP)
     return Result("dedup", {"pages": table}, params.as_dict(), corpus.digest)
-
-
-def _measured_classes(corpus: Corpus, params: ClassParams, engine: Engine) -> tuple[Keepers, npt.NDArray[np.float64]]:
-    """As ``known_classes``, found now."""
-    with page_arrays(corpus) as arrays:
-        with share_shingles(corpus, params, engine) as shingles:
-            classes = find_classes(corpus, shingles, params, engine)
-        measured = measure_classes(corpus, classes, arrays.save("keepers", classes.keepers), params, engine)
-    resemblance = np.ones(corpus.pages)
-    resemblance[classes.members["page"].to_numpy()] = measured
-    return classes.keepers, resemblance
 
 
 def write_duplicates(result: Result, path: Path) -> Path:
