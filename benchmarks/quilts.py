@@ -8,6 +8,7 @@ from benchmarks.debian_crawl import make_crawl
 from benchmarks.figure import Context, Figure, Limit, NotMeasured
 from benchmarks.ingest import WORKERS, ingested_corpus
 from benchmarks.processes import Run, run_python, watch_python
+from benchmarks.synth import planted_crawl
 
 # Najork 2012: 503.9 M pages, about 220 machines of 4 cores, 18 to 48 hours: at best so many pages per core-hour.
 PAGES_PER_CORE_HOUR_2012 = 32_000
@@ -69,10 +70,8 @@ def _scaling(context: Context) -> list[Figure]:
     sizes = (1_000, 4_000) if context.small else (10_000, 100_000, 1_000_000)
     runs = []
     for pages in sizes:
-        web, corpus = context.cache / f"synth-{pages}", context.scratch / f"synth-{pages}.corpus"
-        if not (web / "synth.json").exists():
-            run_python("unquilt", "synth", str(web), "--pages", str(pages), "--json")
-        run_python("unquilt", "ingest", f"{web}/*.warc.gz", "-o", str(corpus), "--json")
+        corpus = context.scratch / f"synth-{pages}.corpus"
+        run_python("unquilt", "ingest", f"{planted_crawl(context, pages)}/*.warc.gz", "-o", str(corpus), "--json")
         command = ["quilts", str(corpus), "--workers", str(WORKERS), "--json", "--memory", "4GiB"]
         run_python("unquilt", *command)
         run = run_python("unquilt", *command)

@@ -1,0 +1,46 @@
+"""Peers from PyPI, each in an environment of its own, as what they require conflicts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.figure import Context, NotMeasured
+from benchmarks.machine import versions_of
+
+REQUIREMENTS = {
+    "datatrove": ("datatrove", "spacy", "tokenizers", "orjson", "xxhash<3.6", "regex"),
+    "datasketch": ("datasketch",),
+    "rensa": ("rensa",),
+    "text-dedup": ("text-dedup",),
+}
+
+
+def python_of(context: Context, peer: str) -> str:
+    """The Python of an environment that has the peer, made once."""
+    home = _home(context.cache, peer)
+    python = home / "bin" / "python"
+    if not (home / ".ready").exists():
+        context.say("Installing " + ", ".join(REQUIREMENTS[peer]))
+        try:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True, capture_output=True)
+            install = [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[peer]]
+            subprocess.run(install, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise NotMeasured(f"{peer} cannot be installed: {error}") from None
+        (home / ".ready").touch()
+    return str(python)
+
+
+def peer_versions(cache: Path) -> dict[str, str]:
+    """The version of each peer that is installed."""
+    found: dict[str, str] = {}
+    for peer in REQUIREMENTS:
+        packages = [str(folder) for folder in _home(cache, peer).glob("lib/*/site-packages")]
+        found |= versions_of([peer], path=packages)
+    return found
+
+
+def _home(cache: Path, peer: str) -> Path:
+    return cache / "peers" / peer
