@@ -102,7 +102,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _cache() -> Path:
-    """Where downloads and data made once are kept: about 8 GB."""
+    """Where downloads and data made once are kept: about 10 GB."""
     home = os.environ.get("UNQUILT_BENCH_CACHE")
     cache = Path(home) if home else Path.home() / ".cache" / "unquilt-bench"
     cache.mkdir(parents=True, exist_ok=True)

@@ -39,15 +39,15 @@ class Truth:
         is_sure = self._resemblances(one, other) >= SURE
         self.one, self.other = one[is_sure], other[is_sure]
 
-    def measure(self, labels: Sequence[int | str]) -> tuple[float, float]:
+    def measure(self, labels: Sequence[int | str]) -> tuple[float | None, float | None]:
         """Of classes, given by a label for each page: the share of the sure pairs that is in one class, and the share
-        of the pages dropped that are at least half the same as the first of their class."""
+        of the pages dropped that are at least half the same as the first of their class. None if there are none."""
         _, first, places = np.unique(np.array(labels), return_index=True, return_inverse=True)
         kept = first[places]
         dropped = np.flatnonzero((kept != np.arange(len(kept))) & (self._lengths > 0))
         dropped = dropped[np.argsort(kept[dropped], kind="stable")]
         sound = self._resemblances(kept[dropped], dropped) >= HALF
-        return float((kept[self.one] == kept[self.other]).mean()), float(sound.mean())
+        return _share(kept[self.one] == kept[self.other]), _share(sound)
 
     def _resemblances(self, one: Numbers, other: Numbers) -> npt.NDArray[np.float64]:
         found: npt.NDArray[np.float64] = resemblances(self._phrases, self._begins, other, one)
@@ -75,3 +75,7 @@ class Truth:
             pairs.append(np.unique(pages[:-step][is_same] << 32 | pages[step:][is_same]))
         found = np.unique(np.concatenate(pairs))
         return found >> 32, found & 0xFFFFFFFF
+
+
+def _share(of: npt.NDArray[np.bool_]) -> float | None:
+    return float(of.mean()) if len(of) else None

@@ -133,15 +133,17 @@ def _quality(ours: Sequence[Run], peer: Sequence[Run], truth: Truth, name: str) 
     """How much of what surely is alike is found, and how much of what is dropped is alike."""
     kept = pq.read_table(ours[0].answer["files"][0], columns=["kept"])["kept"].to_pylist()
     mine, theirs = truth.measure(kept), truth.measure(peer[0].answer["labels"])
+    what = (
+        (f"pairs of pages alike by {SURE} that are found", f"of {len(truth.one):,}, by the exact Jaccard of phrases"),
+        (f"dropped pages alike by {HALF} to what is kept", "kept: the first page of each class"),
+    )
     return [
         Figure(
-            name=f"dedup, pairs of pages alike by {SURE} that are found, to {name}", unit="%", ours=(100 * mine[0],),
-            peer=(100 * theirs[0],), peer_name=name, note=f"of {len(truth.one):,}; alike: the exact Jaccard of phrases",
-        ),
-        Figure(
-            name=f"dedup, dropped pages alike by {HALF} to what is kept, to {name}", unit="%", ours=(100 * mine[1],),
-            peer=(100 * theirs[1],), peer_name=name, note="kept: the first page of each class",
-        ),
+            name=f"dedup, {about}, to {name}", unit="%", ours=(100 * own,), peer=(100 * other,), peer_name=name,
+            note=note,
+        )
+        for (about, note), own, other in zip(what, mine, theirs, strict=True)
+        if own is not None and other is not None
     ]  # fmt: skip
 
 

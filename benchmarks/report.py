@@ -106,7 +106,7 @@ def write_docs(results: Path, page: Path) -> None:
     text = page.read_text("utf-8")
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
-    lines = [f"{line}  " for line in _about(known["machine"])]
+    lines = [f"- {line}" for line in _about(known["machine"])]
     lines += ["", "| figure | ours | peer | ratio | limit | |", "|---|---:|---:|---:|---|---|"]
     for name, figures in known["figures"].items():
         lines.append(f"| **{name}** | | | | | |")

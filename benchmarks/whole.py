@@ -68,11 +68,11 @@ def _run(context: Context, crawl: Path, pages: int) -> Run:
     return run
 
 
-def _command(context: Context, crawl: Path) -> list[str]:
+def _command(context: Context, crawl: Path, *options: str) -> list[str]:
     """Of a run into a new corpus, in the place of the one before."""
     out = context.scratch / "run.corpus"
     shutil.rmtree(out, ignore_errors=True)
-    return ["run", str(crawl), "-o", str(out), "--workers", str(WORKERS), "--memory", f"{_BUDGET}GiB", "--json"]
+    return ["run", str(crawl), "-o", str(out), "--workers", str(WORKERS), "--json", *options]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,10 @@ def _growth(context: Context) -> list[Figure]:
 def _measure(context: Context, pages: int) -> _Size:
     crawl = planted_crawl(context, pages)
     context.say(f"run: {pages:,} planted pages, {WORKERS} workers, {_BUDGET} GiB")
-    runs = [run_python("unquilt", *_command(context, crawl)) for _ in range(context.repeat if pages < _ONCE else 1)]
-    peak, _, _ = watch_python("unquilt", *_command(context, crawl))
+    within = ("--memory", f"{_BUDGET}GiB")
+    repeat = context.repeat if pages < _ONCE else 1
+    runs = [run_python("unquilt", *_command(context, crawl, *within)) for _ in range(repeat)]
+    peak, _, _ = watch_python("unquilt", *_command(context, crawl, *within))
     size = _Size(pages, runs, peak)
     context.say(f"  {runs[-1].seconds:6.1f} s, {peak.tree / _GIB:.2f} GiB; µs a page: {size.note}")
     return size
