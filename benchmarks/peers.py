@@ -23,12 +23,14 @@ def python_of(context: Context, peer: str) -> str:
     python = home / "bin" / "python"
     if not (home / ".ready").exists():
         context.say("Installing " + ", ".join(REQUIREMENTS[peer]))
-        try:
-            subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True, capture_output=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[peer]]
-            subprocess.run(install, check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise NotMeasured(f"{peer} cannot be installed: {error}") from None
+        for command in (
+            [sys.executable, "-m", "venv", "--clear", str(home)],
+            [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[peer]],
+        ):
+            done = subprocess.run(command, capture_output=True, check=False)
+            if done.returncode:
+                context.say(done.stderr.decode(errors="replace"))
+                raise NotMeasured(f"{peer} cannot be installed")
         (home / ".ready").touch()
     return str(python)
 
