@@ -12,13 +12,30 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import exchange, ingest, kernels, mirrors, phrases, quilts, reuse, serve, spark, styles, synth
+from benchmarks import (
+    exchange,
+    ingest,
+    kernels,
+    mirrors,
+    phrases,
+    quilts,
+    reuse,
+    serve,
+    spark,
+    start,
+    styles,
+    synth,
+    whole,
+)
 from benchmarks.figure import Context, Figure, NotMeasured, WrongAnswer
 from benchmarks.machine import Others, describe_machine
+from benchmarks.peers import peer_versions
 from benchmarks.processes import RunFailed, adopt_orphans
 from benchmarks.report import print_machine, print_others, print_table, write_docs, write_json
 
 BENCHMARKS = {
+    "run": whole.figures,
+    "start": start.figures,
     "ingest": ingest.figures,
     "kernels": kernels.figures,
     "exchange": exchange.figures,
@@ -38,7 +55,6 @@ _DOCS = Path(__file__).parent.parent / "docs" / "performance.md"
 def main() -> int:
     given = _arguments()
     names = given.names or list(BENCHMARKS)
-    machine = describe_machine()
     figures: dict[str, list[Figure]] = {}
     problems: dict[str, str] = {}
     shares: dict[str, float] = {}
@@ -57,6 +73,7 @@ def main() -> int:
                 problems[name] = f"failed: {why}"
                 is_wrong = True
             shares[name] = others.share()
+    machine = describe_machine() | {"peers": peer_versions(cache)}
     print_machine(machine)
     print_table([figure for some in figures.values() for figure in some])
     print_others(shares)
@@ -64,7 +81,7 @@ def main() -> int:
         print(f"{name} {problem}")
     out = given.out or (None if given.small else _RESULTS)
     if out:
-        write_json(out, machine, figures, others=shares, repeat=given.repeat)
+        write_json(out, machine, figures, others=shares, repeat=given.repeat, order=list(BENCHMARKS))
     if out == _RESULTS:
         write_docs(_RESULTS, _DOCS)
     return 1 if is_wrong else 0
@@ -85,7 +102,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _cache() -> Path:
-    """Where downloads and data made once are kept: about 8 GB."""
+    """Where downloads and data made once are kept: about 10 GB."""
     home = os.environ.get("UNQUILT_BENCH_CACHE")
     cache = Path(home) if home else Path.home() / ".cache" / "unquilt-bench"
     cache.mkdir(parents=True, exist_ok=True)

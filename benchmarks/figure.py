@@ -74,9 +74,8 @@ class Figure:
         other = self.peer_median
         if other is None:
             other = self.limit.value if self.limit and self.limit.of == "ours" else None
-        if other is None:
-            return None
-        return other / self.median if self.inverted else self.median / other
+        above, below = (other, self.median) if self.inverted else (self.median, other)
+        return above / below if above is not None and below else None
 
     @property
     def ratio_of(self) -> str:
@@ -88,7 +87,7 @@ class Figure:
         if self.limit is None:
             return None
         measured = self.ratio if self.limit.of == "ratio" else self.median
-        return measured is not None and self.limit.holds(measured)
+        return None if measured is None else self.limit.holds(measured)
 
     def to_json(self) -> dict[str, Any]:
         limit = self.limit and {"of": self.limit.of, "sense": self.limit.sense, "value": self.limit.value}

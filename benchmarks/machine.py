@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-_LIBRARIES = ("unquilt", "numpy", "numba", "pyarrow", "fastwarc", "selectolax", "duckdb")
+_EXTRA = ("pyspark",)  # measured too, where it is installed
 
 
 def describe_machine() -> dict[str, Any]:
-    """Processor, memory, system, and the versions of Python and of the libraries that count."""
+    """Processor, memory, system, and the versions of Python and of all libraries of ours."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+        "libraries": _libraries(),
     }
+
+
+def versions_of(names: Iterable[str], **where: Any) -> dict[str, str]:
+    """The versions of those packages that are installed, here or in the folders ``path``."""
+    found = {name: next(iter(metadata.distributions(name=name, **where)), None) for name in names}
+    return {name: one.version for name, one in found.items() if one}
+
+
+def _libraries() -> dict[str, str]:
+    required = [line for line in metadata.requires("unquilt") or () if "extra ==" not in line]
+    return versions_of(["unquilt", *(re.split(r"[^\w.-]", line)[0] for line in required), *_EXTRA])
 
 
 class Others:

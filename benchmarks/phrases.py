@@ -1,28 +1,31 @@
-"""Near-duplicates of a real crawl, from text to classes: against datatrove and datasketch."""
+"""Near-duplicates of a real crawl, from text to classes: against datatrove, text-dedup, datasketch and rensa."""
 
 from __future__ import annotations
 
 import json
-import os
-import resource
 import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from benchmarks.debian_crawl import make_crawl
-from benchmarks.figure import Context, Figure, Limit, NotMeasured
+from benchmarks.figure import Context, Figure, Limit, NotMeasured, alternate
 from benchmarks.ingest import WORKERS, ingested_corpus
-from benchmarks.processes import Run, run_python, watch_python
+from benchmarks.near_truth import HALF, SURE, Truth
+from benchmarks.peers import python_of
+from benchmarks.processes import Run, RunFailed, run_python, watch_python
 from unquilt.corpus import Corpus
 
-PEERS = ("datatrove", "datasketch", "spacy", "tokenizers", "orjson", "xxhash<3.6", "regex")
-_SCRIPT = Path(__file__).with_name("phrases_peers.py")
-SURE = 0.965  # found with a chance of .95
+# datasketch has no workers of its own: alone as it comes, and in a pool of processes as a user could have it.
+_PEERS = (
+    ("datatrove", WORKERS, 50),
+    ("text-dedup", WORKERS, None),
+    ("datasketch", 1, 20),
+    ("datasketch", WORKERS, None),
+    ("rensa", WORKERS, None),
+)
+_AGAINST = "dedup, from text to classes, to "
 _GIB = 2**30
 _MEMORY = 2
 
@@ -37,11 +40,11 @@ def figures(context: Context) -> list[Figure]:
         context.say(f"  unquilt {command} {' '.join(options)}  {run.seconds:6.2f} s")
         return run
 
-    ours("dedup")
+    mixed = ours("dedup")
     ours("phrases")
-    dedup, whole, reading = [], [], []
+    families = _families(ours, mixed)
+    whole, reading = [], []
     for number in range(context.repeat):
-        dedup.append(ours("dedup"))
         whole.append(ours("phrases"))
         out = context.scratch / f"phrases-ingest-{number}.corpus"
         reading.append(
@@ -52,7 +55,7 @@ def figures(context: Context) -> list[Figure]:
     )
     ingest = tuple(run.seconds for run in reading)
     return [
-        *_peers(context, corpus, dedup),
+        *_peers(context, corpus, ours),
         Figure(
             name="phrases, all of it, to ingest", unit="s", ours=tuple(run.seconds for run in whole), peer=ingest,
             peer_name="unquilt ingest", limit=Limit("ratio", "at most", 0.5),
@@ -62,7 +65,7 @@ def figures(context: Context) -> list[Figure]:
             name="phrases, peak memory", unit="GiB", ours=(peak.tree / _GIB,), limit=Limit("ours", "at most", _MEMORY),
             note=f"budget {_MEMORY} GiB",
         ),
-        _families(ours, dedup[0]),
+        families,
     ]  # fmt: skip
 
 
@@ -86,54 +89,62 @@ def _dropped(path: Path) -> dict[str, float]:
     return {row["url"]: row["resemblance"] for row in pq.read_table(path).to_pylist() if not row["keep"]}
 
 
-def _peers(context: Context, corpus: Path, dedup: list[Run]) -> list[Figure]:
-    python = _peer_python(context)
-    texts = _write_texts(context, corpus)
-    dropped, own = dedup[0].answer["dropped"], statistics.median(run.processor_seconds for run in dedup)
+def _peers(context: Context, corpus: Path, ours: Callable[..., Run]) -> list[Figure]:
+    """Each peer against ours; one that cannot be had or fails does not take the others away."""
+    texts = str(_write_texts(context, corpus))
+    truth = Truth(corpus)
+    context.say(f"  {len(truth.one):,} pairs of pages of resemblance from {SURE}")
     found = []
-    # datasketch has no workers of its own: alone as it comes, and in a pool of processes as a user could have it.
-    for name, workers, least in (("datatrove", WORKERS, 50), ("datasketch", 1, 20), ("datasketch", WORKERS, None)):
-        used, begun = _used(), time.perf_counter()
-        done = subprocess.run(
-            [python, _SCRIPT, name, texts, str(workers)], capture_output=True, check=False,
-            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-        )  # fmt: skip
-        taken, used = time.perf_counter() - begun, _used() - used
-        if done.returncode:
-            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise NotMeasured(f"{name} failed: {' '.join(last)}")
-        theirs = json.loads(done.stdout.splitlines()[-1])["dropped"]
-        context.say(f"  {name}, {workers} processes  {taken:6.2f} s, {theirs:,} pages dropped")
-        found.append(
-            Figure(
-                name=f"dedup, from text to classes, to {name}", unit="s", ours=tuple(run.seconds for run in dedup),
-                peer=(taken,), peer_name=f"{name}, {workers} processes", inverted=True,
-                limit=Limit("ratio", "at least", least) if least else None,
-                note=f"{WORKERS} workers; processor time {used:.1f} s to {own:.2f} s; ours drops {dropped:,} (2 of "
-                f"6 runs, measured exactly), theirs {theirs:,} (1 of 6 bands)",
-            )
-        )  # fmt: skip
+    for name, workers, least in _PEERS:
+        try:
+            python = python_of(context, name)
+
+            def peer(name: str = name, workers: int = workers, python: str = python) -> Run:
+                run = run_python("benchmarks.phrases_peers", name, texts, str(workers), python=python)
+                context.say(f"  {name}, {workers} processes  {run.seconds:6.2f} s")
+                return run
+
+            runs = alternate(context.repeat, lambda: ours("dedup"), peer)
+        except (NotMeasured, RunFailed) as why:
+            reason = str(why).splitlines()[-1]
+            context.say(f"  {name} not measured: {why}")
+            mine = ours("dedup").seconds
+            found.append(Figure(name=_AGAINST + name, unit="s", ours=(mine,), peer_name=f"not measured: {reason}"))
+            continue
+        found.append(_speed(*runs, name, workers, least))
+        if workers == WORKERS:
+            found += _quality(*runs, truth, name)
     return found
 
 
-def _used() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def _speed(ours: Sequence[Run], peer: Sequence[Run], name: str, workers: int, least: float | None) -> Figure:
+    used, own = (statistics.median(run.processor_seconds for run in runs) for runs in (peer, ours))
+    dropped = len(peer[0].answer["labels"]) - len(set(peer[0].answer["labels"]))
+    return Figure(
+        name=_AGAINST + name, unit="s", ours=tuple(run.seconds for run in ours),
+        peer=tuple(run.seconds for run in peer), peer_name=f"{name}, {workers} processes", inverted=True,
+        limit=Limit("ratio", "at least", least) if least else None,
+        note=f"{WORKERS} workers; processor time {used:.1f} s to {own:.2f} s; ours drops {ours[0].answer['dropped']:,} "
+        f"(2 of 6 runs, measured exactly), theirs {dropped:,} (1 of 6 bands)",
+    )  # fmt: skip
 
 
-def _peer_python(context: Context) -> str:
-    """The Python of an environment that has the peers, made once."""
-    home = context.cache / "peers"
-    python = home / "bin" / "python"
-    if not (home / ".ready").exists():
-        context.say("Installing " + ", ".join(PEERS))
-        try:
-            subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise NotMeasured(f"The peers cannot be installed: {error}") from None
-        (home / ".ready").touch()
-    return str(python)
+def _quality(ours: Sequence[Run], peer: Sequence[Run], truth: Truth, name: str) -> list[Figure]:
+    """How much of what surely is alike is found, and how much of what is dropped is alike."""
+    kept = pq.read_table(ours[0].answer["files"][0], columns=["kept"])["kept"].to_pylist()
+    mine, theirs = truth.measure(kept), truth.measure(peer[0].answer["labels"])
+    what = (
+        (f"pairs of pages alike by {SURE} that are found", f"of {len(truth.one):,}, by the exact Jaccard of phrases"),
+        (f"dropped pages alike by {HALF} to what is kept", "kept: the first page of each class"),
+    )
+    return [
+        Figure(
+            name=f"dedup, {about}, to {name}", unit="%", ours=(100 * own,), peer=(100 * other,), peer_name=name,
+            note=note,
+        )
+        for (about, note), own, other in zip(what, mine, theirs, strict=True)
+        if own is not None and other is not None
+    ]  # fmt: skip
 
 
 def _write_texts(context: Context, corpus: Path) -> Path:

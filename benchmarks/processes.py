@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,22 +52,30 @@ class Run:
 
     seconds: float  # on the wall
     processor_seconds: float  # of it and its children: what others do counts less
-    answer: Any  # the JSON that it printed
+    answer: Any  # what it printed, as JSON unless it is read otherwise
 
 
-def run_python(module: str, *arguments: str) -> Run:
-    """Run a module in a fresh interpreter."""
+def run_python(
+    module: str,
+    *arguments: str,
+    python: str = sys.executable,
+    environment: Mapping[str, str] | None = None,
+    read: Callable[[bytes], Any] = json.loads,
+) -> Run:
+    """Run a module in a fresh interpreter, with more environment variables than there are."""
     used, begun = _used_by_children(), time.perf_counter()
-    done = subprocess.run(_command(module, arguments), capture_output=True, check=False)
+    done = subprocess.run(
+        [python, "-m", module, *arguments], env=os.environ | (environment or {}), capture_output=True, check=False
+    )
     seconds = time.perf_counter() - begun
     _wait_for_orphans()
-    answer = _answer(module, done.returncode, done.stdout, done.stderr)
+    answer = _answer(module, done.returncode, done.stdout, done.stderr, read)
     return Run(seconds, _used_by_children() - used, answer)
 
 
 def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
     """Run a module in a fresh interpreter: peak memory, its process id, and the JSON that it prints."""
-    command = _command(module, arguments)
+    command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         peak = Peak()
         while process.poll() is None:
@@ -75,11 +83,7 @@ def watch_python(module: str, *arguments: str) -> tuple[Peak, int, Any]:
             time.sleep(_PAUSE)
         out, errors = process.communicate()
     _wait_for_orphans()
-    return peak, process.pid, _answer(module, process.returncode, out, errors)
-
-
-def _command(module: str, arguments: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", module, *arguments]
+    return peak, process.pid, _answer(module, process.returncode, out, errors, json.loads)
 
 
 def adopt_orphans() -> None:
@@ -100,11 +104,11 @@ def _used_by_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _answer(module: str, status: int, out: bytes, errors: bytes) -> Any:
+def _answer(module: str, status: int, out: bytes, errors: bytes, read: Callable[[bytes], Any]) -> Any:
     if status:
         last = errors.decode(errors="replace").strip().splitlines()[-8:]
         raise RunFailed(f"{module} ended with status {status}:\n" + "\n".join(last))
-    return json.loads(out)
+    return read(out)
 
 
 def _sample(pid: int, peak: Peak) -> None:

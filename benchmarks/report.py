@@ -18,11 +18,20 @@ _BEGIN, _END = "<!-- figures: written by make bench -->", "<!-- end of figures -
 
 
 def print_machine(machine: Mapping[str, Any]) -> None:
-    libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
-    print(
-        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"{machine['system']}\nPython {machine['python']}, {libraries}\n"
-    )
+    print("\n".join(_about(machine)) + "\n")
+
+
+def _about(machine: Mapping[str, Any]) -> list[str]:
+    """The machine, our libraries and the peers."""
+
+    def versions(of: str) -> str:
+        return ", ".join(f"{name} {version}" for name, version in machine.get(of, {}).items())
+
+    lines = [
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}",
+        f"Python {machine['python']}, {versions('libraries')}",
+    ]
+    return lines + [f"Peers: {versions('peers')}"] * bool(machine.get("peers"))
 
 
 def print_table(figures: Sequence[Figure]) -> None:
@@ -74,16 +83,19 @@ def write_json(
     *,
     others: Mapping[str, float],
     repeat: int,
+    order: Sequence[str],
 ) -> None:
     """Everything in the table, and every single measurement; benchmarks that did not run now stay as they were."""
     known = json.loads(path.read_text()) if path.exists() else {}
+    peers = known.get("machine", {}).get("peers", {}) | machine["peers"]
     shares = {name: round(share, 3) for name, share in others.items()}
+    measured = known.get("figures", {})
+    measured |= {name: [figure.to_json() for figure in some] for name, some in figures.items()}
     now = {
-        "machine": machine,
+        "machine": dict(machine) | {"peers": peers},
         "repeat": repeat,
         "processor_share_of_other_programs": known.get("processor_share_of_other_programs", {}) | shares,
-        "figures": known.get("figures", {})
-        | {name: [figure.to_json() for figure in some] for name, some in figures.items()},
+        "figures": {name: measured[name] for name in order if name in measured},
     }
     path.write_text(json.dumps(now, indent=2, ensure_ascii=False) + "\n")
 
@@ -94,7 +106,8 @@ def write_docs(results: Path, page: Path) -> None:
     text = page.read_text("utf-8")
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
-    lines = ["| figure | ours | peer | ratio | limit | |", "|---|---:|---:|---:|---|---|"]
+    lines = [f"- {line}" for line in _about(known["machine"])]
+    lines += ["", "| figure | ours | peer | ratio | limit | |", "|---|---:|---:|---:|---|---|"]
     for name, figures in known["figures"].items():
         lines.append(f"| **{name}** | | | | | |")
         lines += [_docs_row(figure) for figure in figures]

@@ -1,8 +1,9 @@
-"""The planted web: pages a second."""
+"""The planted web: pages a second, and crawls of it that others measure with."""
 
 from __future__ import annotations
 
 import statistics
+from pathlib import Path
 
 from benchmarks.figure import Context, Figure, Limit, expect_equal
 from benchmarks.processes import Run, run_python
@@ -33,3 +34,12 @@ def figures(context: Context) -> list[Figure]:
             note=f"wall time of a fresh process; {busy:.1f} s of processor time",
         )
     ]
+
+
+def planted_crawl(context: Context, pages: int) -> Path:
+    """A planted crawl, made once."""
+    web = context.cache / f"synth-{pages}"
+    if not (web / "synth.json").exists():
+        context.say(f"Making a planted crawl of {pages:,} pages")
+        run_python("unquilt", "synth", str(web), "--pages", str(pages), "--json")
+    return web
