@@ -9,6 +9,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus, Part
+    from unquilt.detectors.against.find import compare_crawls
+    from unquilt.detectors.against.params import AgainstParams
     from unquilt.detectors.mirrors.explain import PairStory, explain_mirrors
     from unquilt.detectors.mirrors.find import find_mirrors
     from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from unquilt.synth import SynthParams, SynthSummary, write_synth
 
 _HOMES = {
+    "AgainstParams": "detectors.against.params",
     "ClassParams": "detectors.phrases.params",
     "Corpus": "corpus",
     "Info": "info",
@@ -66,6 +69,7 @@ _HOMES = {
     "SynthParams": "synth",
     "SynthSummary": "synth",
     "UnquiltError": "errors",
+    "compare_crawls": "detectors.against.find",
     "compare_exactly": "detectors.styles.exact",
     "describe": "info",
     "explain_mirrors": "detectors.mirrors.explain",
@@ -91,13 +95,13 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled", "LikeParams",
-    "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams", "QuiltParams",
-    "Result", "ReuseParams", "RobustnessParams", "SparkEngine", "Story", "StyleParams", "SweepParams",
-    "SynthParams", "SynthSummary", "UnquiltError", "compare_exactly", "describe", "explain_mirrors", "explain_page",
-    "export_labelled", "find_duplicates", "find_like", "find_mirrors", "find_phrases", "find_quilts", "find_reuse",
-    "find_styles", "ingest_crawl", "load_result", "measure_robustness", "serve_corpus", "sweep_quilts",
-    "write_duplicates", "write_plots", "write_report", "write_sweep", "write_synth",
+    "AgainstParams", "ClassParams", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled",
+    "LikeParams", "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams",
+    "QuiltParams", "Result", "ReuseParams", "RobustnessParams", "SparkEngine", "Story", "StyleParams",
+    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "compare_crawls", "compare_exactly", "describe",
+    "explain_mirrors", "explain_page", "export_labelled", "find_duplicates", "find_like", "find_mirrors",
+    "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl", "load_result", "measure_robustness",
+    "serve_corpus", "sweep_quilts", "write_duplicates", "write_plots", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

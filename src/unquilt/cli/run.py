@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unquilt.cli.against import compare, facts_of, show_summary
 from unquilt.cli.ingest import show, summary
 from unquilt.cli.options import Command, engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.show import clean, show_json, show_table
@@ -31,6 +32,7 @@ def run_options(command: Command) -> Command:
     parts: list[Callable[[Command], Command]] = [
         click.option("--only", metavar="LIST", default="", help=f"Only these detectors, with commas: {names}."),
         click.option("--skip", metavar="LIST", default="", help="All detectors but these."),
+        click.option("--against", metavar="OLD", help="Compare with this corpus, of an earlier crawl."),
         click.option("--config", metavar="FILE", help="Settings of every part, as `unquilt config` prints them."),
         click.option("--estimate/--no-estimate", default=True, help="Say before what it will take.  [default: say it]"),
         options_of(IngestParams),
@@ -56,11 +58,12 @@ def command(inputs: tuple[str, ...], out: str, **options: Any) -> None:
 
 
 def run_all(
-    inputs: Sequence[str], out: str, *, only: str, skip: str, config: str | None, estimate: bool, as_json: bool,
-    quiet: bool, **options: Any,
+    inputs: Sequence[str], out: str, *, only: str, skip: str, against: str | None, config: str | None,
+    estimate: bool, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     chosen = _chosen(only, skip)
     params, settings = _settings(config, options)
+    old = _open_old(against, out) if against is not None else None
     begun = time.monotonic()
     with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
         from unquilt.ingest.inputs import plan
@@ -74,6 +77,8 @@ def run_all(
         stages = [("ingest", done.seconds, bool(done.parts))]
         for name in chosen:
             stages.append(_detect(name, done.corpus, settings.get(name, {}), engine))
+        if old is not None:
+            stages.append(compare(done.corpus, old, settings.get("against", {}), engine))
     report = done.corpus.path / "report.html"
     if any(is_new for _, _, is_new in stages) or not report.exists():
         write_report(done.corpus, report)
@@ -81,6 +86,12 @@ def run_all(
     _show(done, report, stages, time.monotonic() - begun) if not as_json else show_json(
         {"ingest": summary(done), **_facts(done.corpus), "report": str(report), "seconds": took}
     )
+
+
+def _open_old(path: str, out: str) -> Corpus:
+    from unquilt.detectors.against.find import open_old
+
+    return open_old(path, out)
 
 
 def _chosen(only: str, skip: str) -> list[str]:
@@ -157,6 +168,7 @@ def _facts(corpus: Corpus) -> dict[str, Any]:
     return {
         "numbers": [dataclasses.asdict(number) for number in five_numbers(corpus)],
         "striking": [dataclasses.asdict(one) for one in striking(corpus)],
+        "against": facts_of(corpus),
     }
 
 
@@ -181,6 +193,7 @@ def _show(done: Ingested, report: Path, stages: list[tuple[str, float, bool]], s
         for one in found:
             click.echo(f"  {clean(one.sentence)}")
             click.echo(f"    {clean(one.url)}")
+    show_summary(done.corpus)
     times = ", ".join(f"{name} {duration(took)}" for name, took, is_new in stages if is_new)
     if times:
         click.echo(f"\n{times}; {duration(seconds)} in all.")

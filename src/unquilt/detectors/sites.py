@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unquilt.corpus import Corpus
+from unquilt.corpus import Corpus, PartFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,11 @@ def site_numbers(corpus: Corpus, level: str) -> npt.NDArray[np.uint32]:
 
     A page whose address is not known belongs to the site of its domain.
     """
-    files = corpus.files()
+    return number_sites(corpus.files(), level)
+
+
+def number_sites(files: list[PartFile], level: str) -> npt.NDArray[np.uint32]:
+    """The same for the pages of files one after the other, which may be of several corpora."""
     if level == "none":
         return np.arange(sum(file.pages for file in files), dtype=np.uint32)
     known: dict[str, int] = {}
