@@ -79,7 +79,7 @@ def _put_set(
             out_keys[at] = (mix(np.uint64(pages[i])) & ~TAGS) | COMMON
             out[at] = (np.uint64(pages[i]) << U32) | U1
             at += 1
-    if stop - old > m or at - first == end - begin:
+    if at - first == end - begin:
         return at
     first = at
     for i in range(begin, end):
@@ -88,7 +88,7 @@ def _put_set(
         if place == stop or pages[place] != own:
             out[at] = np.uint64(pages[i]) << U32
             at += 1
-    for i in range(old, stop):
+    for i in range(old, stop if stop - old <= m else old):
         out[at] = np.uint64(pages[i]) << U32
         at += 1
     out_keys[first:at] = (hash_set(out, first, at) & ~TAGS) | SET
@@ -103,9 +103,9 @@ def taken_sets(
     """Rows for the exchange of pages, from all pages of some grams: keys and values uint64[n].
 
     keys: uint64[rows] of tag_grams, sorted; pages: uint32[rows], ascending where keys are equal, the old ones from
-    new on; begins: runs of the keys. kin: for each page its version in the other crawl, or NO_KIN. A gram on at most
-    m old pages gives a set for each range of per_bucket new pages: those of the range that have the gram and whose
-    old version lacks it, and the old pages.
+    new on; begins: runs of the keys. kin: for each page its version in the other crawl, or NO_KIN. A gram of both
+    crawls gives a set for each range of per_bucket new pages: those of the range that have the gram and whose old
+    version lacks it, and the old pages; without these if they are more than m.
     """
     most = _count_rows(keys, pages, begins, m, new, per_bucket)
     out_keys, out = np.empty(most, np.uint64), np.empty(most, np.uint64)
@@ -157,7 +157,7 @@ def read_taken(keys: Hashes, values: Hashes, first: int, n: int) -> tuple[Counts
 def cover_from(
     pages: Pages, bounds: Offsets, weights: Counts, mine: Offsets, page: int, new: int, sites: Pages, foreign: bool
 ) -> tuple[Pages, Counts]:
-    """The greedy cover of what a page shares with old pages, and what each page adds.
+    """The greedy cover of what a page takes from old pages, and what each page adds.
 
     With foreign, of what no old page of its own site has, by pages of other sites; else of the rest, by its own site.
     """
@@ -184,31 +184,36 @@ def cover_from(
 
 @njit(cache=True, nogil=True)
 def taken_pages(
-    keys: Hashes, values: Hashes, first: int, n: int, new: int, share: float, sites: Pages
+    keys: Hashes, values: Hashes, first: int, n: int, new: int, share: float, least: int, sites: Pages
 ) -> tuple[Counts, Counts, Offsets, Pages, Counts]:
     """What each of the pages first to first + n takes from old pages, which are numbered from new on.
 
-    keys, values: of merge_rows. sites: uint32[all pages]. Gives int64[3, n] of read_taken; int64[2, n], the grams
-    taken from pages of its own site, and from others only; int64[n + 1], where the sources of each page begin; the
-    sources, those of other sites first; and the grams each added. A page that takes less than share has no sources.
+    keys, values: of merge_rows. sites: uint32[all pages]. Gives int64[3, n] of read_taken; int64[3, n], the grams
+    too common to be taken, and those taken from pages of its own site, and from others only; int64[n + 1], where the
+    sources of each page begin; the sources, those of other sites first; and the grams each added. A page that takes
+    fewer than least grams, or less than share of those that are not too common, has no sources.
     """
     counts, pages, bounds, weights = read_taken(keys, values, first, n)
     begins, sets = sets_of_pages(pages, bounds, first, n)
-    grams = np.zeros((2, n), np.int64)
+    grams = np.zeros((3, n), np.int64)
     source_begins = np.zeros(n + 1, np.int64)
     sources, added = np.empty(1024, np.uint32), np.empty(1024, np.int64)
     for p in range(n):
         at = source_begins[p]
+        mine = sets[begins[p] : begins[p + 1]]
+        for j in range(len(mine)):
+            end = bounds[2 * mine[j] + 1]
+            grams[0, p] += weights[mine[j]] if pages[end - 1] < new else 0
         for side in range(2):
-            mine = sets[begins[p] : begins[p + 1]]
             taken, gains = cover_from(pages, bounds, weights, mine, first + p, new, sites, side == 0)
-            grams[1 - side, p] = gains.sum()
+            grams[2 - side, p] = gains.sum()
             while at + len(taken) > len(sources):
                 sources, added = np.append(sources, np.empty_like(sources)), np.append(added, np.empty_like(added))
             sources[at : at + len(taken)], added[at : at + len(taken)] = taken, gains
             at += len(taken)
-        whole = grams[0, p] + grams[1, p]
-        source_begins[p + 1] = at if whole > 0 and whole / counts[0, p] >= share else source_begins[p]
+        whole = grams[1, p] + grams[2, p]
+        is_listed = whole >= max(least, 1) and whole / (counts[0, p] - grams[0, p]) >= share
+        source_begins[p + 1] = at if is_listed else source_begins[p]
     return counts, grams, source_begins, sources[: source_begins[n]], added[: source_begins[n]]
 
 

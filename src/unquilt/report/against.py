@@ -53,9 +53,10 @@ def against_sentences(facts: dict[str, Any]) -> list[str]:
         ]
     copied = facts["copied"]
     if copied["half"]:
+        across = "all" if copied["foreign_half"] == copied["half"] else f"{copied['foreign_half']:,}"
         told.append(
             f"{copied['half']:,} new or changed pages take at least half of their text from pages of the old crawl, "
-            f"{copied['foreign_half']:,} of them from other sites."
+            f"{across} of them from other sites."
         )
     elif pages["new"] or pages["changed"]:
         told.append("No new or changed page takes half of its text from pages of the old crawl.")

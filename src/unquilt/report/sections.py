@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unquilt.corpus import Corpus, write_atomically
 from unquilt.errors import CorpusMismatch, NotACorpus
+from unquilt.report.against import against_facts, against_sentences
 from unquilt.report.figures import Figure, draw_svg, figures_of
 from unquilt.report.findings import ask
 from unquilt.result import load_result, result_files
@@ -47,6 +48,7 @@ class Section:
     title: str
     about: str
     params: dict[str, Any] | None  # None: it has not run on these pages
+    sentences: Sequence[str] = ()
     listings: Sequence[Listing] = ()
     figures: Sequence[Drawn] = ()
 
@@ -133,10 +135,50 @@ _KINDS = {
     ),
 }
 
+_AGAINST = _Kind(
+    "Against: what changed since the earlier crawl",
+    "Pages by what became of them, what new and changed pages take from pages of the old crawl that they did not have "
+    "before, and groups that are still the same. Shares are of a page's grams without those that are too common.",
+    [
+        (
+            "Pages that take most from old pages of other sites",
+            'SELECT url AS page, state, foreign_share AS "taken from other sites", '
+            'len([s FOR s IN sources IF s.foreign]) AS sources, sources[1].url AS "first source" FROM {copied} '
+            'WHERE "foreign" > 0 ORDER BY "foreign" * foreign_share DESC, url LIMIT {n}',
+        ),
+        (
+            "Pages that take most from old pages of their own site",
+            "SELECT url AS page, state, share - foreign_share AS taken, len([s FOR s IN sources IF NOT s.foreign]) AS "
+            'sources, [s.url FOR s IN sources IF NOT s.foreign][1] AS "first source" FROM {copied} '
+            'WHERE taken > "foreign" ORDER BY (taken - "foreign") * (share - foreign_share) DESC, url LIMIT {n}',
+        ),
+        (
+            "Pages that moved",
+            "SELECT url AS page, old_url AS before FROM {pages} WHERE state = 'moved' ORDER BY url LIMIT {n}",
+        ),
+        (
+            "Pages that changed most",
+            "SELECT url AS page, resemblance FROM {pages} WHERE state = 'changed' AND resemblance IS NOT NULL "
+            "ORDER BY resemblance, url LIMIT {n}",
+        ),
+        (
+            "The largest groups that are not what they were",
+            "SELECT example AS member, detector, state, new_members AS members, old_members AS before, overlap "
+            "FROM {identities} WHERE state <> 'kept' "
+            "ORDER BY greatest(coalesce(new_members, 0), coalesce(old_members, 0)) DESC, detector, 1 LIMIT {n}",
+        ),
+    ],
+)
+
 
 def make_sections(corpus: Corpus) -> list[Section]:
-    """A section for each detector, whether it has run or not."""
-    return [_section(corpus, name, kind) for name, kind in _KINDS.items()]
+    """A section for each detector, whether it has run or not; and one for a comparison, if there is one."""
+    sections = [_section(corpus, name, kind) for name, kind in _KINDS.items()]
+    facts = against_facts(corpus)
+    if facts is not None:
+        compared = _section(corpus, "against", _AGAINST)
+        sections.append(replace(compared, sentences=[f"Compared with {facts['old']}.", *against_sentences(facts)]))
+    return sections
 
 
 def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
@@ -153,7 +195,7 @@ def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
     except (NotACorpus, CorpusMismatch):  # it is being written at this moment
         return Section(name, kind.title, kind.about, None)
     figures = [_draw(one, corpus.results / name) for one in figures_of(result, corpus)]
-    return Section(name, kind.title, kind.about, dict(result.params), listings, figures)
+    return Section(name, kind.title, kind.about, dict(result.params), listings=listings, figures=figures)
 
 
 def _draw(figure: Figure, folder: Path) -> Drawn:

@@ -29,6 +29,7 @@ TAKEN = pa.schema(
         ("number", pa.uint32()),
         ("grams", pa.int64()),
         ("resemblance", pa.float64()),
+        ("common", pa.int64()),
         ("own_site", pa.int64()),
         ("foreign", pa.int64()),
         ("sources", pa.list_(pa.uint32())),
@@ -72,7 +73,7 @@ def find_taken(
             step, grams, name="Finding what is taken", buckets=max(crawls.first_old // PAGES_PER_BUCKET, 1)
         )
     with ranges:
-        cover = partial(cover_range, pages=pages, first_old=crawls.first_old, share=params.share, sites=sites)
+        cover = partial(cover_range, pages=pages, first_old=crawls.first_old, params=params, sites=sites)
         return engine.gather(engine.reduce(cover, ranges, name="Covering pages"), TAKEN)
 
 
@@ -107,7 +108,8 @@ def emit_taken(bucket: Bucket, *, m: int, bits: int, first_old: int, kin: PageAr
     if not bucket.columns or not len(bucket.columns[0]):
         return
     keys, pages = sort_pairs(*bucket.columns, bits)
-    keys, values = merged(*taken_sets(keys, pages, runs(keys), m, first_old, PAGES_PER_BUCKET, kin.load()))
+    keys, values = taken_sets(keys, pages, runs(keys), m, first_old, PAGES_PER_BUCKET, kin.load())
+    keys, values = merged(keys, values)
     heads = np.flatnonzero(values & LOW)
     ranges = (values[heads] >> U32).astype(np.int64) // PAGES_PER_BUCKET
     ranges = np.repeat(ranges, np.diff(np.append(heads, len(values))))
@@ -116,14 +118,16 @@ def emit_taken(bucket: Bucket, *, m: int, bits: int, first_old: int, kin: PageAr
     yield Block(cuts, (keys[order], values[order]))
 
 
-def cover_range(bucket: Bucket, *, pages: int, first_old: int, share: float, sites: PageArray) -> pa.Table:
+def cover_range(bucket: Bucket, *, pages: int, first_old: int, params: AgainstParams, sites: PageArray) -> pa.Table:
     """The new and changed pages of a range, with what they take."""
     if not bucket.columns or not len(bucket.columns[0]):
         return TAKEN.empty_table()
     first = bucket.number * PAGES_PER_BUCKET
     count = min(PAGES_PER_BUCKET, pages - first)
-    keys, values = merged(*bucket.columns)
-    counts, grams, begins, sources, added = taken_pages(keys, values, first, count, first_old, share, sites.load())
+    keys, values = merged(bucket.columns[0], bucket.columns[1])
+    counts, grams, begins, sources, added = taken_pages(
+        keys, values, first, count, first_old, params.share, params.min_grams, sites.load()
+    )
     found = np.flatnonzero(counts[0] + counts[1])
     whole, own, common = counts[:, found]
     resemblance = common / (whole + own - common)

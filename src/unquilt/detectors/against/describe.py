@@ -63,7 +63,7 @@ def _copied(fates: Fates, copied: pa.Table, addresses: pa.Table) -> pa.Table:
         return AGAINST_COPIED.empty_table()
     numbers = copied["number"].to_numpy()
     here = _at(addresses, numbers)
-    grams, own, foreign = (copied[name].to_numpy() for name in ("grams", "own_site", "foreign"))
+    grams, common, own, foreign = (copied[name].to_numpy() for name in ("grams", "common", "own_site", "foreign"))
     sources, added = (copied[name].combine_chunks() for name in ("sources", "added"))
     offsets = sources.offsets.to_numpy() - sources.offsets[0].as_py()
     gains = added.flatten().to_numpy()
@@ -78,7 +78,8 @@ def _copied(fates: Fates, copied: pa.Table, addresses: pa.Table) -> pa.Table:
     return pa.table(
         [
             addresses["url"].take(here), addresses["host"].take(here), _NAMES.take(pa.array(fates.states[numbers])),
-            grams, own + foreign, foreign, (own + foreign) / grams, foreign / grams, lists,
+            grams, common, own + foreign, foreign, (own + foreign) / (grams - common), foreign / (grams - common),
+            lists,
         ],
         schema=AGAINST_COPIED,
     )  # fmt: skip
