@@ -53,13 +53,13 @@ def against_sentences(facts: dict[str, Any]) -> list[str]:
         ]
     copied = facts["copied"]
     if copied["half"]:
-        across = "all" if copied["foreign_half"] == copied["half"] else f"{copied['foreign_half']:,}"
+        across = {0: "none", copied["half"]: "all"}.get(copied["foreign_half"], f"{copied['foreign_half']:,}")
         told.append(
-            f"{copied['half']:,} new or changed pages take at least half of their text from pages of the old crawl, "
-            f"{across} of them from other sites."
+            f"{copied['half']:,} new or changed pages take at least half of their text, common phrases aside, from "
+            f"pages of the old crawl, {across} of them from other sites."
         )
     elif pages["new"] or pages["changed"]:
-        told.append("No new or changed page takes half of its text from pages of the old crawl.")
+        told.append("No new or changed page takes half of its text, common phrases aside, from pages of the old crawl.")
     for name, states in facts["groups"].items():
         counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
         told.append(f"{_GROUPS[name][0].upper()}{_GROUPS[name][1:]}: {counts or 'none'}.")

@@ -142,14 +142,15 @@ _AGAINST = _Kind(
     [
         (
             "Pages that take most from old pages of other sites",
-            'SELECT url AS page, state, foreign_share AS "taken from other sites", '
+            'SELECT url AS page, state, round(100 * foreign_share)::INT AS "% from other sites", '
             'len([s FOR s IN sources IF s.foreign]) AS sources, sources[1].url AS "first source" FROM {copied} '
             'WHERE "foreign" > 0 ORDER BY "foreign" * foreign_share DESC, url LIMIT {n}',
         ),
         (
             "Pages that take most from old pages of their own site",
-            "SELECT url AS page, state, share - foreign_share AS taken, len([s FOR s IN sources IF NOT s.foreign]) AS "
-            'sources, [s.url FOR s IN sources IF NOT s.foreign][1] AS "first source" FROM {copied} '
+            'SELECT url AS page, state, round(100 * (share - foreign_share))::INT AS "% taken", '
+            "len([s FOR s IN sources IF NOT s.foreign]) AS sources, "
+            '[s.url FOR s IN sources IF NOT s.foreign][1] AS "first source" FROM {copied} '
             'WHERE taken > "foreign" ORDER BY (taken - "foreign") * (share - foreign_share) DESC, url LIMIT {n}',
         ),
         (
