@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from conftest import Unquilt, record, write_warc
 from slow_against import Copied, SlowAgainst, State, match_groups
 from slow_quilts import Page
+from unquilt.cli.against import compare
 from unquilt.corpus import Corpus
 from unquilt.detectors.against.find import compare_crawls, open_old
 from unquilt.detectors.against.identities import match_groups as match_quickly
@@ -32,7 +33,7 @@ from unquilt.ingest.params import IngestParams
 from unquilt.ingest.run import ingest_crawl
 from unquilt.report.against import against_facts
 from unquilt.report.page import render_report
-from unquilt.result import Result, check_result, load_result
+from unquilt.result import Result, load_result
 from unquilt.sample import sample_files
 from unquilt.schema import AGAINST_PAGES
 
@@ -88,7 +89,7 @@ def corpora_of(rows: tuple[list[Row], list[Row]], engine: LocalEngine) -> Iterat
     with TemporaryDirectory(dir=MEMORY) as name, pytest.MonkeyPatch.context() as patch:
         for module in ("pages", "copied"):
             patch.setattr(f"unquilt.detectors.against.{module}.PAGES_PER_BUCKET", 3)
-        patch.setattr("unquilt.detectors.against.pages._BUCKET_BITS", 2)
+        patch.setattr("unquilt.detectors.against.pages._URLS_PER_BUCKET", 2)
         patch.setattr("unquilt.ingest.page._FULL_ROWS", 3)
         made = []
         for side, some in zip(("new", "old"), rows, strict=True):
@@ -289,29 +290,40 @@ def test_the_report_shows_a_comparison_that_is_there_and_is_silent_otherwise(
 
 
 def test_a_comparison_is_made_again_only_if_something_it_is_made_from_changed(
+    ran: tuple[Corpus, Corpus, str], engine: LocalEngine, tmp_path: Path
+) -> None:
+    new, old = (Corpus(shutil.copytree(corpus.path, tmp_path / corpus.path.name)) for corpus in ran[:2])
+
+    def is_made(**given: Any) -> bool:
+        return compare(new, Corpus(old.path), given, engine)[2]
+
+    assert is_made()  # the old crawl lies elsewhere now
+    assert not is_made()
+    assert is_made(share=0.99)
+    assert against_facts(new)["copied"]["pages"] == 0  # type: ignore[index]
+    assert not is_made(share=0.99)
+    shutil.rmtree(old.results / "phrases")
+    assert is_made()
+    assert "phrases" not in against_facts(new)["groups"]  # type: ignore[index]
+    more = write_warc(tmp_path / "more.warc.gz", [record("http://h2.example/2b", page_of(text_of(900)))])
+    ingest_crawl([str(more)], old.path, engine=engine)
+    assert is_made()
+    assert against_facts(new)["pages"]["gone"] == 2  # type: ignore[index]
+
+
+def test_run_takes_the_settings_of_a_file_and_tells_json(
     ran: tuple[Corpus, Corpus, str], planted: tuple[Path, Path], unquilt: Unquilt, tmp_path: Path
 ) -> None:
-    folders = [tmp_path / "new.corpus", tmp_path / "old.corpus"]
-    for corpus, folder in zip(ran[:2], folders, strict=True):
-        shutil.copytree(corpus.path, folder)
-
-    def run(*options: str) -> dict[str, Any]:
-        done = unquilt("run", planted[1], "-o", folders[0], "--against", folders[1], "--json", *options)
-        assert done.returncode == 0, done.stderr
-        said: dict[str, Any] = json.loads(done.stdout)
-        return said
-
-    table = folders[0] / "results" / "against" / "pages.parquet"
-    assert run()["against"]["pages"]["new"] == 2  # the old crawl lies elsewhere now
-    stamp = table.stat().st_mtime_ns
-    run()
-    assert table.stat().st_mtime_ns == stamp
-    (tmp_path / "my.toml").write_text("[against]\nshare = 0.9\n")
-    assert run("--config", str(tmp_path / "my.toml"))["against"]["copied"]["pages"] == 0
-    assert check_result(Corpus(folders[0]), "against")["params"]["share"] == 0.9
-    more = write_warc(tmp_path / "more.warc.gz", [record("http://h2.example/2b", page_of(text_of(900)))])
-    assert unquilt("ingest", more, "-o", folders[1]).returncode == 0
-    assert run()["against"]["pages"]["gone"] == 2
+    new, old, _ = ran
+    shutil.copytree(new.path, tmp_path / "new.corpus")
+    (tmp_path / "my.toml").write_text("[against]\nshare = 0.99\n")
+    options = ["--against", str(old.path), "--config", str(tmp_path / "my.toml"), "--json"]
+    done = unquilt("run", planted[1], "-o", tmp_path / "new.corpus", *options)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["against"]["pages"] == {"same": 55, "same-text": 1, "changed": 2, "moved": 1, "new": 2, "gone": 1}
+    assert said["against"]["copied"] == {"pages": 0, "half": 0, "foreign_half": 0}
+    assert "against" in said["seconds"]
 
 
 def test_against_gives_what_run_gives(ran: tuple[Corpus, Corpus, str], unquilt: Unquilt, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def show_summary(corpus: Corpus) -> None:
     facts = against_facts(corpus)
     if facts is None:
         return
-    click.echo(f"\nAgainst {facts['old']}")
+    click.echo(f"\nAgainst {clean(facts['old'])}")
     for sentence in against_sentences(facts):
         click.echo(f"  {sentence}")
     for one in against_striking(corpus):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,8 @@ NEW, GONE, SAME, SAME_TEXT, CHANGED, MOVED = range(1, len(STATES))
 
 PAGES_PER_BUCKET = 1024
 _MIN_WORDS = 10  # shorter texts, as "Not found", are on pages that have nothing to do with each other
-_BUCKET_BITS = 8
+_URLS_PER_BUCKET = 1 << 14
+_MOST_BITS = 11
 _SEEDS = tuple(map(np.uint64, (1, 2, 3)))
 _BYTES = np.uint64(0x9E3779B97F4A7C15)  # tells a key of bytes from one of text
 _NO_KEY = np.uint64(0)
@@ -71,12 +73,14 @@ class Fates:
 def match_pages(crawls: Crawls, engine: Engine) -> Fates:
     """What became of each page. Of several captures of a URL in one crawl the last stands for it."""
     states, kin = np.zeros(crawls.total, np.uint8), np.full(crawls.total, NO_KIN, np.uint32)
-    by_url = Matching(crawls.first_old)
+    bits = min(max((crawls.total // _URLS_PER_BUCKET).bit_length(), 2), _MOST_BITS)
+    by_url = Matching(crawls.first_old, bits)
     with engine.exchange(
-        emit_pages, crawls.files, name="Comparing pages", buckets=1 << _BUCKET_BITS, label=lambda file: file.label
-    ) as pages:
+        partial(emit_pages, bits=bits), crawls.files, name="Comparing pages", buckets=1 << bits,
+        label=lambda file: file.label,
+    ) as pages:  # fmt: skip
         tables = [engine.gather(engine.reduce(by_url.pages_of, pages, name="Matching URLs"), MATCHED)]
-        left = engine.exchange(by_url.emit_rest, pages, name="Looking for the rest", buckets=1 << _BUCKET_BITS)
+        left = engine.exchange(by_url.emit_rest, pages, name="Looking for the rest", buckets=1 << bits)
     with left:
         tables.append(engine.gather(engine.reduce(by_url.moved_of, left, name="Matching texts"), MATCHED))
     for table in tables:
@@ -87,7 +91,7 @@ def match_pages(crawls: Crawls, engine: Engine) -> Fates:
     return Fates(states, kin)
 
 
-def emit_pages(file: PartFile) -> Iterator[Block]:
+def emit_pages(file: PartFile, *, bits: int) -> Iterator[Block]:
     """Each page as hashes of its URL, bytes, text, what it can be found again by, host and path, with its number."""
     first = file.first
     for table in file.batches(["url", "host", "text", "words", "file_sha1"]):
@@ -101,7 +105,7 @@ def emit_pages(file: PartFile) -> Iterator[Block]:
         hosts = hash_strings(*wide(table["host"]), _SEEDS[2])
         paths = candidate_paths(*url, 1)[2]
         numbers = np.arange(first, first + len(table), dtype=np.uint32)
-        urls, order, cuts = partition(urls, np.arange(len(table), dtype=np.uint32), _BUCKET_BITS)
+        urls, order, cuts = partition(urls, np.arange(len(table), dtype=np.uint32), bits)
         yield Block(cuts, (urls, *(one[order] for one in (others, whole, texts, found_by, hosts, paths, numbers))))
         first += len(table)
 
@@ -111,6 +115,7 @@ class Matching:
     """The steps that match pages, which know where the old ones begin."""
 
     first_old: int
+    bits: int
 
     def pages_of(self, bucket: Bucket) -> pa.Table:
         """The URLs of a bucket with their states."""
@@ -141,7 +146,7 @@ class Matching:
         if len(rows):
             rows = rows[bucket.columns[4][rows] != _NO_KEY]
             found_by, hosts, paths, numbers = (column[rows] for column in bucket.columns[4:])
-            found_by, order, cuts = partition(found_by, np.arange(len(rows), dtype=np.uint32), _BUCKET_BITS)
+            found_by, order, cuts = partition(found_by, np.arange(len(rows), dtype=np.uint32), self.bits)
             yield Block(cuts, (found_by, hosts[order], paths[order], numbers[order]))
 
     def moved_of(self, bucket: Bucket) -> pa.Table:
