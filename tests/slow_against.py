@@ -52,7 +52,7 @@ class SlowAgainst:
                 states[url] = "new", None, None
             elif self.new_bytes[url] == self.old_bytes[url]:
                 states[url] = "same", None, None
-            elif letters(page.text) == letters(self.old[url].text):
+            elif words_of(page.text) == words_of(self.old[url].text):
                 states[url] = "same-text", None, None
             else:
                 states[url] = "changed", None, self._resemblance(url)
@@ -115,12 +115,7 @@ class SlowAgainst:
 
 def content(page: Page, bytes_of: Digests) -> object:
     """What a page is found again by: its text, or its bytes if it has few words."""
-    return letters(page.text) if len(words_of(page.text)) >= 10 else bytes_of[page.url]
-
-
-def letters(text: str) -> str:
-    """A text without white space."""
-    return "".join(text.split())
+    return tuple(words_of(page.text)) if len(words_of(page.text)) >= 10 else bytes_of[page.url]
 
 
 def path_of(url: str) -> str:

@@ -91,18 +91,17 @@ def show_summary(corpus: Corpus) -> None:
 
 
 def show(corpus: Corpus, top: int) -> None:
-    from unquilt.result import load_result
+    from unquilt.report.against import most_taken
 
     show_summary(corpus)
-    copied = load_result(corpus, "against").tables["copied"]
-    rows = copied.sort_by([("foreign", "descending"), ("taken", "descending"), ("url", "ascending")]).slice(0, top)
-    if len(rows):
+    rows = most_taken(corpus, top)
+    if rows:
         click.echo()
         show_table(
             f"The {len(rows)} pages that take most, those that take from other sites first",
             ["taken", "from other sites", "sources", "state", "page"],
             (
-                (f"{row['share']:.0%}", f"{row['foreign_share']:.0%}", len(row["sources"]), row["state"], row["url"])
-                for row in rows.to_pylist()
+                (f"{row['share']:.0%}", f"{row['foreign_share']:.0%}", row["sources"], row["state"], row["url"])
+                for row in rows
             ),
         )

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from numba import njit
 
 from unquilt.kernels.cover import greedy_cover
-from unquilt.kernels.postings import COMMON, LOW, SET, TAGS, TOTAL, U1, U32, hash_set
+from unquilt.kernels.postings import COMMON, LOW, SEED, SET, TAGS, TOTAL, U1, U32, hash_set
 from unquilt.kernels.quilts import sets_of_pages
+from unquilt.kernels.strings import STEP
 from unquilt.kernels.words import mix
 
 Hashes = npt.NDArray[np.uint64]
@@ -21,6 +22,18 @@ Counts = npt.NDArray[np.int64]
 
 KIN = np.uint64(3)
 NO_KIN = np.uint32(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def hash_texts(words: Hashes, offsets: Offsets) -> Hashes:
+    """uint64[texts], a hash of the words of each text in their order: words[offsets[i]:offsets[i + 1]]."""
+    hashes = np.empty(len(offsets) - 1, np.uint64)
+    for i in range(len(hashes)):
+        h = SEED
+        for j in range(offsets[i], offsets[i + 1]):
+            h = mix(h ^ words[j]) * STEP
+        hashes[i] = mix(h ^ np.uint64(offsets[i + 1] - offsets[i]))
+    return hashes
 
 
 @njit(cache=True, nogil=True)

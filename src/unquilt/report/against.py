@@ -12,9 +12,15 @@ _MOST_STRIKING = 3
 _GROUPS = {"phrases": "near-duplicate classes", "styles": "style clusters", "mirrors": "mirror groups"}
 _STATES = ("same", "same-text", "changed", "moved", "new", "gone")
 _COPIED = "SELECT count(*), count(*) FILTER (share >= 0.5), count(*) FILTER (foreign_share >= 0.5) FROM {copied}"
+MOST_FOREIGN = 'foreign_share >= 0.1 ORDER BY "foreign" * foreign_share DESC, url LIMIT {n}'
+"""SQL for the pages that take most from other sites; a phrase here and there is not worth a look."""
 _STRIKING = (
     "SELECT url, state, foreign_share AS share, len([s FOR s IN sources IF s.foreign]) AS pages, sources[1].url AS "
-    'source FROM {copied} WHERE "foreign" > 0 ORDER BY "foreign" * foreign_share DESC, url LIMIT {n}'
+    "source FROM {copied} WHERE " + MOST_FOREIGN
+)
+_MOST = (
+    "SELECT url, state, share, foreign_share, len(sources) AS sources FROM {copied} ORDER BY "
+    'CASE WHEN foreign_share >= 0.1 THEN "foreign" * foreign_share ELSE 0 END DESC, taken * share DESC, url LIMIT {n}'
 )
 
 
@@ -47,16 +53,16 @@ def against_sentences(facts: dict[str, Any]) -> list[str]:
         told = [f"All {pages['same']:,} pages are the same, byte for byte."]
     else:
         told = [
-            f"{pages['new']:,} pages are new, {pages['gone']:,} gone, {pages['moved']:,} moved, "
-            f"{pages['changed']:,} changed; of {pages['same-text']:,} only the markup changed, and "
-            f"{pages['same']:,} are the same."
+            f"{pages['new']:,} {'page is' if pages['new'] == 1 else 'pages are'} new, {pages['gone']:,} gone, "
+            f"{pages['moved']:,} moved, {pages['changed']:,} changed, {pages['same-text']:,} changed in markup only, "
+            f"{pages['same']:,} the same."
         ]
     copied = facts["copied"]
     if copied["half"]:
         across = {0: "none", copied["half"]: "all"}.get(copied["foreign_half"], f"{copied['foreign_half']:,}")
         told.append(
-            f"{copied['half']:,} new or changed pages take at least half of their text, common phrases aside, from "
-            f"pages of the old crawl, {across} of them from other sites."
+            f"{copied['half']:,} new or changed {'page takes' if copied['half'] == 1 else 'pages take'} at least half "
+            f"of the text, common phrases aside, from pages of the old crawl, {across} of them from other sites."
         )
     elif pages["new"] or pages["changed"]:
         told.append("No new or changed page takes half of its text, common phrases aside, from pages of the old crawl.")
@@ -64,6 +70,12 @@ def against_sentences(facts: dict[str, Any]) -> list[str]:
         counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
         told.append(f"{_GROUPS[name][0].upper()}{_GROUPS[name][1:]}: {counts or 'none'}.")
     return told
+
+
+def most_taken(corpus: Corpus, most: int) -> list[dict[str, Any]]:
+    """The pages that take most from the old crawl, those that take from other sites first."""
+    files = result_files(corpus, "against")
+    return ask(_MOST, files, n=most, as_dicts=True) if files else []
 
 
 def against_striking(corpus: Corpus) -> list[Finding]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from unquilt.corpus import Corpus, write_atomically
 from unquilt.errors import CorpusMismatch, NotACorpus
-from unquilt.report.against import against_facts, against_sentences
+from unquilt.report.against import MOST_FOREIGN, against_facts, against_sentences
 from unquilt.report.figures import Figure, draw_svg, figures_of
 from unquilt.report.findings import ask
 from unquilt.result import load_result, result_files
@@ -144,7 +144,7 @@ _AGAINST = _Kind(
             "Pages that take most from old pages of other sites",
             'SELECT url AS page, state, round(100 * foreign_share)::INT AS "% from other sites", '
             'len([s FOR s IN sources IF s.foreign]) AS sources, sources[1].url AS "first source" FROM {copied} '
-            'WHERE "foreign" > 0 ORDER BY "foreign" * foreign_share DESC, url LIMIT {n}',
+            "WHERE " + MOST_FOREIGN,
         ),
         (
             "Pages that take most from old pages of their own site",

@@ -16,12 +16,14 @@ import pyarrow as pa
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.mirrors.candidates import wide
 from unquilt.detectors.reuse.digests import column_words
+from unquilt.detectors.sites import text_buffers
 from unquilt.engines import Block, Bucket, Engine
-from unquilt.kernels.against import NO_KIN
-from unquilt.kernels.mirrors import hash_letters, page_keys
+from unquilt.kernels.against import NO_KIN, hash_texts
+from unquilt.kernels.mirrors import page_keys
 from unquilt.kernels.radix import partition
 from unquilt.kernels.strings import hash_strings
 from unquilt.kernels.urls import candidate_paths
+from unquilt.kernels.words import hash_words_column
 from unquilt.schema import SHA1_BYTES
 
 Numbers = npt.NDArray[np.uint32]
@@ -94,14 +96,15 @@ def match_pages(crawls: Crawls, engine: Engine) -> Fates:
 def emit_pages(file: PartFile, *, bits: int) -> Iterator[Block]:
     """Each page as hashes of its URL, bytes, text, what it can be found again by, host and path, with its number."""
     first = file.first
-    for table in file.batches(["url", "host", "text", "words", "file_sha1"]):
+    for table in file.batches(["url", "host", "text", "file_sha1"]):
         url = wide(table["url"])
         urls, others = (hash_strings(*url, seed) for seed in _SEEDS[:2])
         sha1s = column_words(table["file_sha1"].combine_chunks().fill_null(bytes(SHA1_BYTES)))
         whole = np.ascontiguousarray(sha1s.reshape(-1, SHA1_BYTES // 4)[:, :2]).view(np.uint64).ravel()
-        texts = hash_letters(*wide(table["text"].fill_null("")))
+        words, begins = hash_words_column(*text_buffers(table["text"].fill_null("")))
+        texts = hash_texts(words, begins)
         found_by = np.where(whole != _NO_KEY, whole ^ _BYTES, _NO_KEY)
-        found_by = np.where(table["words"].to_numpy() >= _MIN_WORDS, texts, found_by)
+        found_by = np.where(np.diff(begins) >= _MIN_WORDS, texts, found_by)
         hosts = hash_strings(*wide(table["host"]), _SEEDS[2])
         paths = candidate_paths(*url, 1)[2]
         numbers = np.arange(first, first + len(table), dtype=np.uint32)
