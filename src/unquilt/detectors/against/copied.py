@@ -69,9 +69,11 @@ def find_taken(
         buckets=1 << bits, label=lambda request: request.file.label,
     ) as grams:  # fmt: skip
         step = partial(emit_taken, m=params.m, bits=bits, first_old=crawls.first_old, kin=kin)
-        ranges = engine.exchange(
-            step, grams, name="Finding what is taken", buckets=max(crawls.first_old // PAGES_PER_BUCKET, 1)
-        )
+        sets = engine.exchange(step, grams, name="Finding what is taken", buckets=1 << bits)
+    with sets:
+        buckets = max(crawls.first_old // PAGES_PER_BUCKET, 1)
+        send = partial(emit_ranges, bits=bits, buckets=buckets)
+        ranges = engine.exchange(send, sets, name="Collecting pages", buckets=buckets)
     with ranges:
         cover = partial(cover_range, pages=pages, first_old=crawls.first_old, params=params, sites=sites)
         return engine.gather(engine.reduce(cover, ranges, name="Covering pages"), TAKEN)
@@ -104,18 +106,25 @@ def emit_grams(request: Request, *, k: int, bits: int) -> Iterator[Block]:
 
 
 def emit_taken(bucket: Bucket, *, m: int, bits: int, first_old: int, kin: PageArray) -> Iterator[Block]:
-    """For each gram that old and new pages have, those pages; for ranges of new pages."""
+    """For each gram that old and new pages have, those pages as sets."""
     if not bucket.columns or not len(bucket.columns[0]):
         return
     keys, pages = sort_pairs(*bucket.columns, bits)
     keys, values = taken_sets(keys, pages, runs(keys), m, first_old, PAGES_PER_BUCKET, kin.load())
-    keys, values = merged(keys, values)
+    keys, values, cuts = partition(*merged(keys, values), bits)
+    yield Block(cuts, (keys, values))
+
+
+def emit_ranges(bucket: Bucket, *, bits: int, buckets: int) -> Iterator[Block]:
+    """Each set once, for the range of its new pages."""
+    if not bucket.columns or not len(bucket.columns[0]):
+        return
+    keys, values = merged(bucket.columns[0], bucket.columns[1], bits)
     heads = np.flatnonzero(values & LOW)
     ranges = (values[heads] >> U32).astype(np.int64) // PAGES_PER_BUCKET
     ranges = np.repeat(ranges, np.diff(np.append(heads, len(values))))
     order = np.argsort(ranges, kind="stable")
-    cuts = np.searchsorted(ranges[order], np.arange(max(first_old // PAGES_PER_BUCKET, 1) + 1))
-    yield Block(cuts, (keys[order], values[order]))
+    yield Block(np.searchsorted(ranges[order], np.arange(buckets + 1)), (keys[order], values[order]))
 
 
 def cover_range(bucket: Bucket, *, pages: int, first_old: int, params: AgainstParams, sites: PageArray) -> pa.Table:
@@ -124,9 +133,8 @@ def cover_range(bucket: Bucket, *, pages: int, first_old: int, params: AgainstPa
         return TAKEN.empty_table()
     first = bucket.number * PAGES_PER_BUCKET
     count = min(PAGES_PER_BUCKET, pages - first)
-    keys, values = merged(bucket.columns[0], bucket.columns[1])
     counts, grams, begins, sources, added = taken_pages(
-        keys, values, first, count, first_old, params.share, params.min_grams, sites.load()
+        *bucket.columns, first, count, first_old, params.share, params.min_grams, sites.load()
     )
     found = np.flatnonzero(counts[0] + counts[1])
     whole, own, common = counts[:, found]
