@@ -24,6 +24,7 @@ from slow_quilts import Page
 from unquilt.cli.against import compare
 from unquilt.corpus import Corpus
 from unquilt.detectors.against.find import compare_crawls, open_old
+from unquilt.detectors.against.identities import GROUPS
 from unquilt.detectors.against.identities import match_groups as match_quickly
 from unquilt.detectors.against.params import AgainstParams
 from unquilt.engines.local import LocalEngine
@@ -173,14 +174,14 @@ groups_of_pages = st.lists(st.integers(0, 4), min_size=12, max_size=12)
 
 
 @settings(deadline=None, max_examples=60)
-@given(new=groups_of_pages, old=groups_of_pages)
-def test_groups_are_matched_as_the_brute_force_does(new: list[int], old: list[int]) -> None:
+@given(new=groups_of_pages, old=groups_of_pages, detector=st.sampled_from(sorted(GROUPS)))
+def test_groups_are_matched_as_the_brute_force_does(new: list[int], old: list[int], detector: str) -> None:
     with TemporaryDirectory(dir=MEMORY) as name:
         sides = []
         groups: list[dict[int, set[str]]] = []
         for side, numbers in (("new", new), ("old", old)):
             path = Path(name) / side
-            sides.append(_corpus_with_groups(path, numbers))
+            sides.append(_corpus_with_groups(path, numbers, detector))
             groups.append({n: {f"u{i}" for i, m in enumerate(numbers) if m == n} for n in set(numbers) - {0}})
         table = match_quickly(sides[0], sides[1], AGAINST_PAGES.empty_table(), Path(name) / "scratch")
     rows = table.to_pylist()
@@ -188,16 +189,17 @@ def test_groups_are_matched_as_the_brute_force_does(new: list[int], old: list[in
     assert len(rows) == len({(row["new"], row["old"], row["state"]) for row in rows})
 
 
-def _corpus_with_groups(path: Path, numbers: list[int]) -> Corpus:
-    """A corpus without pages, with a result of styles whose clusters are given; 0 is none."""
+def _corpus_with_groups(path: Path, numbers: list[int], detector: str = "styles") -> Corpus:
+    """A corpus without pages, with a result whose groups are given; 0 is none."""
     (path / "pages").mkdir(parents=True)
     known = {"format": 1, "complete": True, "settings": {}, "superseded": "", "parts": []}
     (path / "corpus.json").write_text(json.dumps(known))
     corpus = Corpus(path)
-    members = [(number, f"u{i}") for i, number in enumerate(numbers) if number]
-    table = pa.table({"cluster": [n for n, _ in members], "url": [u for _, u in members]})
-    schema = pa.schema([("cluster", pa.int64()), ("url", pa.string())])
-    Result("styles", {"members": table.cast(schema)}, {}, corpus.digest).save(corpus)
+    table, number, member = GROUPS[detector]
+    members = [(one, f"u{i}") for i, one in enumerate(numbers) if one]
+    schema = pa.schema([(number, pa.int64()), (member, pa.string())])
+    rows = pa.table([[one for one, _ in members], [name for _, name in members]], schema=schema)
+    Result(detector, {table: rows}, {}, corpus.digest).save(corpus)
     return corpus
 
 
@@ -374,6 +376,20 @@ def test_a_crawl_against_a_copy_of_itself_is_the_same(
     assert set(tables["pages"]["state"].to_pylist()) == {"same"}
     assert not len(tables["copied"])
     assert not np.any(tables["pages"]["resemblance"].is_valid().to_numpy())
+
+
+def test_the_last_of_several_captures_stands_for_a_page(engine: LocalEngine, tmp_path: Path) -> None:
+    body, other = page_of(text_of(1)), page_of(text_of(2))
+    crawls = {"old": [("/1", other), ("/1", body)], "new": [("/1", body), ("/2", page_of(text_of(2), text_of(3)))]}
+    made = {}
+    for name, pages in crawls.items():
+        records = [record(f"http://a.example{path}", one) for path, one in pages]
+        path = write_warc(tmp_path / f"{name}.warc.gz", records)
+        made[name] = ingest_crawl([str(path)], tmp_path / name, IngestParams(captures="all"), engine=engine).corpus
+    assert made["old"].pages == 2
+    result = compare_crawls(made["new"], made["old"], engine=engine)
+    assert [state for state, _, _ in states_of(result).values()] == ["same", "new"]
+    assert not copied_of(result)  # from a capture that does not stand for its page
 
 
 # What cannot be compared

@@ -73,21 +73,24 @@ def _matched(detector: str, pairs: pa.Table, news: pa.Table, olds: pa.Table) -> 
     """What became of each group; pairs have places in the two tables, the best first."""
     one, other = pairs["new"].to_numpy(), pairs["old"].to_numpy()
     is_kept = choose_pairs(one, other, len(news), len(olds))
-    split = _first_of_each(one, taken=one[is_kept])
-    merged = _first_of_each(other, taken=other[is_kept])
-    new = np.setdiff1d(np.arange(len(news)), one)
-    gone = np.setdiff1d(np.arange(len(olds)), other)
-    chosen = np.concatenate([np.flatnonzero(is_kept), split, merged])
-    states = np.repeat(["kept", "split", "merged", "new", "gone"], list(map(len, (
-        np.flatnonzero(is_kept), split, merged, new, gone))))  # fmt: skip
-    left = pa.concat_arrays([pa.array(one[chosen]), pa.array(new), pa.nulls(len(gone), pa.int64())])
-    right = pa.concat_arrays([pa.array(other[chosen]), pa.nulls(len(new), pa.int64()), pa.array(gone)])
+    found = {
+        "kept": np.flatnonzero(is_kept),
+        "split": _first_of_each(one, taken=one[is_kept]),
+        "merged": _first_of_each(other, taken=other[is_kept]),
+        "new": np.setdiff1d(np.arange(len(news)), one),
+        "gone": np.setdiff1d(np.arange(len(olds)), other),
+    }
+    states = [state for state, rows in found.items() for _ in rows]
+    chosen = np.concatenate([found["kept"], found["split"], found["merged"]])
+    new, gone = (pa.array(found[state]) for state in ("new", "gone"))
+    left = pa.concat_arrays([pa.array(one[chosen]), new, pa.nulls(len(gone), pa.int64())])
+    right = pa.concat_arrays([pa.array(other[chosen]), pa.nulls(len(new), pa.int64()), gone])
     lone = len(new) + len(gone)
     columns: dict[str, Any] = {
         "detector": pa.array([detector] * len(states), pa.string()),
         "new": news["number"].take(left),
         "old": olds["number"].take(right),
-        "state": pa.array(states.tolist(), pa.string()),
+        "state": pa.array(states, pa.string()),
         "shared": np.append(pairs["shared"].to_numpy()[chosen], np.zeros(lone, np.int64)),
         "new_members": news["members"].take(left),
         "old_members": olds["members"].take(right),
