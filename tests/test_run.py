@@ -159,7 +159,7 @@ def test_the_printed_file_gives_the_defaults(tmp_path: Path, unquilt: Unquilt) -
     (tmp_path / "x.toml").write_text(unquilt("config").stdout)
     assert default_config() == (tmp_path / "x.toml").read_text()
     read = read_config(tmp_path / "x.toml")
-    assert list(tomllib.loads(default_config())) == list(read) == ["ingest", *DETECTORS]
+    assert list(tomllib.loads(default_config())) == list(read) == ["ingest", *DETECTORS, "against"]
     assert {name: kind(**read[name]) for name, kind in sections().items()} == {
         name: kind() for name, kind in sections().items()
     }

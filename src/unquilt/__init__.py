@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from unquilt.clean.restore import restore_pages
     from unquilt.clean.run import Cleaned, clean_corpus
     from unquilt.corpus import Corpus, Part
+    from unquilt.detectors.against.find import compare_crawls
+    from unquilt.detectors.against.params import AgainstParams
     from unquilt.detectors.mirrors.explain import PairStory, explain_mirrors
     from unquilt.detectors.mirrors.find import find_mirrors
     from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from unquilt.synth import SynthParams, SynthSummary, write_synth
 
 _HOMES = {
+    "AgainstParams": "detectors.against.params",
     "ClassParams": "detectors.phrases.params",
     "CleanParams": "clean.params",
     "Cleaned": "clean.run",
@@ -74,6 +77,7 @@ _HOMES = {
     "SynthSummary": "synth",
     "UnquiltError": "errors",
     "clean_corpus": "clean.run",
+    "compare_crawls": "detectors.against.find",
     "compare_exactly": "detectors.styles.exact",
     "describe": "info",
     "explain_mirrors": "detectors.mirrors.explain",
@@ -101,14 +105,14 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassParams", "CleanParams", "Cleaned", "Corpus", "Info", "IngestParams", "Ingested", "Judgments", "Labelled",
-    "LikeParams", "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams", "ProbeParams",
-    "QuiltParams", "Result", "ReuseParams", "RobustnessParams", "Run", "SparkEngine", "Story", "StyleParams",
-    "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "clean_corpus", "compare_exactly", "describe",
-    "explain_mirrors", "explain_page", "export_labelled", "find_duplicates", "find_like", "find_mirrors",
-    "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl", "load_result", "measure_robustness",
-    "restore_pages", "run_crawl", "serve_corpus", "sweep_quilts", "write_duplicates", "write_plots", "write_report",
-    "write_sweep", "write_synth",
+    "AgainstParams", "ClassParams", "CleanParams", "Cleaned", "Corpus", "Info", "IngestParams", "Ingested", "Judgments",
+    "Labelled", "LikeParams", "LocalEngine", "Match", "MirrorParams", "PairStory", "Part", "PhraseParams",
+    "ProbeParams", "QuiltParams", "Result", "ReuseParams", "RobustnessParams", "Run", "SparkEngine", "Story",
+    "StyleParams", "SweepParams", "SynthParams", "SynthSummary", "UnquiltError", "clean_corpus", "compare_crawls",
+    "compare_exactly", "describe", "explain_mirrors", "explain_page", "export_labelled", "find_duplicates", "find_like",
+    "find_mirrors", "find_phrases", "find_quilts", "find_reuse", "find_styles", "ingest_crawl", "load_result",
+    "measure_robustness", "restore_pages", "run_crawl", "serve_corpus", "sweep_quilts", "write_duplicates",
+    "write_plots", "write_report", "write_sweep", "write_synth",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The settings of a whole run, as a TOML file: a section for ingest and one for each detector."""
+"""The settings of a whole run, as a TOML file: a section for ingest, one for each detector, one for a comparison."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from unquilt.detectors import DETECTORS
+from unquilt.detectors.against.params import AgainstParams
 from unquilt.errors import BadParameter
 from unquilt.ingest.params import IngestParams
 from unquilt.params import Knob, Params, parse_size
@@ -20,7 +21,11 @@ _WIDTH = 100
 
 def sections() -> dict[str, type[Params]]:
     """The classes of settings by the section they stand in."""
-    return {"ingest": IngestParams} | {name: one.params_type() for name, one in DETECTORS.items()}
+    return (
+        {"ingest": IngestParams}
+        | {name: one.params_type() for name, one in DETECTORS.items()}
+        | {"against": AgainstParams}
+    )
 
 
 def default_config() -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 from unquilt.corpus import Corpus
 from unquilt.detectors import DETECTORS
+from unquilt.detectors.against.params import AgainstParams
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
@@ -20,7 +23,7 @@ from unquilt.ingest.params import IngestParams
 from unquilt.ingest.run import Ingested, ingest_crawl
 from unquilt.params import Params
 from unquilt.report.drawings import Drawer
-from unquilt.result import check_result
+from unquilt.result import Result, check_result
 
 PRELOAD = ("unquilt.ingest.page:warm_up",)
 """What workers of an engine for a run can have ready before the first page comes."""
@@ -57,11 +60,13 @@ def run_crawl(
     *,
     detectors: Sequence[str] = tuple(DETECTORS),
     settings: Mapping[str, Params] | None = None,
+    against: Corpus | None = None,
     engine: Engine | None = None,
 ) -> Run:
     """Read crawls into the corpus at ``out``, run the detectors, and write ``out/report.html``.
 
-    ``settings`` are those of the detectors by name, the defaults where there are none. Interrupted at any moment, the
+    ``settings`` are those of the detectors by name, the defaults where there are none. With ``against``, an earlier
+    crawl, it is told what has become of that. Interrupted at any moment, the
     same call goes on where it was; what is there already, from the same pages and settings, is not made again.
     """
     begun = time.monotonic()
@@ -74,9 +79,16 @@ def run_crawl(
         with Drawer(done.corpus) as drawer:
             for name in detectors:
                 chosen = (settings or {}).get(name) or DETECTORS[name].params_type()()
-                stages.append(_detect(name, done.corpus, chosen, engine))
-                if stages[-1].is_new:
-                    drawer.draw(name)
+                find = partial(DETECTORS[name].finder(), done.corpus, chosen, engine=engine)
+                stages.append(_detect(name, done.corpus, chosen.as_dict(), find, drawer))
+            if against is not None:
+                from unquilt.detectors.against.find import compare_crawls, comparison_params
+
+                compared = (settings or {}).get("against") or AgainstParams()
+                assert isinstance(compared, AgainstParams)
+                find = partial(compare_crawls, done.corpus, against, compared, engine=engine)
+                wanted = comparison_params(done.corpus, against, compared)
+                stages.append(_detect("against", done.corpus, wanted, find, drawer))
     report = done.corpus.path / "report.html"
     if any(stage.is_new for stage in stages) or not report.exists():
         from unquilt.report.page import write_report
@@ -92,15 +104,17 @@ def _import_ahead(detectors: Sequence[str]) -> None:
     importlib.import_module("unquilt.report.page")
 
 
-def _detect(name: str, corpus: Corpus, params: Params, engine: Engine) -> Stage:
-    """Run a detector, unless its result is there."""
+def _detect(name: str, corpus: Corpus, wanted: Mapping[str, Any], find: Callable[[], Result], drawer: Drawer) -> Stage:
+    """Find a result and have its figures drawn, unless one made with the wanted parameters is there."""
     begun = time.monotonic()
+    is_new, nothing = False, ""
     try:
-        check_result(corpus, name, params=params.as_dict())
+        check_result(corpus, name, params=wanted)
     except (NotACorpus, CorpusMismatch):
         try:
-            DETECTORS[name].finder()(corpus, params, engine=engine).save(corpus)
-        except BadInput as nothing:  # a list of URLs has no text, and that is no fault
-            return Stage(name, time.monotonic() - begun, False, nothing.message)
-        return Stage(name, time.monotonic() - begun, True)
-    return Stage(name, time.monotonic() - begun, False)
+            find().save(corpus)
+            drawer.draw(name)
+            is_new = True
+        except BadInput as error:  # a list of URLs has no text, and that is no fault
+            nothing = error.message
+    return Stage(name, time.monotonic() - begun, is_new, nothing)

@@ -488,3 +488,51 @@ MIRROR_TREES = _table(
         ("example", pa.string(), "the path of one such page below both"),
     ]
 )
+
+AGAINST_PAGES = _table(
+    [
+        ("url", pa.string(), "a page of either crawl"),
+        ("host", pa.string(), "its host"),
+        ("state", pa.string(), "new, gone, same, same-text, changed or moved"),
+        ("old_url", pa.string(), "where a moved page was in the old crawl; null for others"),
+        ("resemblance", pa.float64(), "of a changed page and its old version: Jaccard of their grams; null for others"),
+    ]
+)
+
+AGAINST_COPIED = _table(
+    [
+        ("url", pa.string(), "a page that is new or changed, and takes text from the old crawl"),
+        ("host", pa.string(), "its host"),
+        ("state", pa.string(), "new or changed"),
+        ("grams", pa.int64(), "distinct grams of the page"),
+        ("common", pa.int64(), "those on more than m pages of the old crawl, but not in its own old version"),
+        ("taken", pa.int64(), "those on 1 to m pages of the old crawl, but not in its own old version"),
+        ("foreign", pa.int64(), "those of the taken that no old page of its own site has"),
+        ("share", pa.float64(), "taken / (grams - common)"),
+        ("foreign_share", pa.float64(), "foreign / (grams - common)"),
+        (
+            "sources",
+            pa.list_(pa.struct([("url", pa.string()), ("grams", pa.int64()), ("foreign", pa.bool_())])),
+            "the pages of the old crawl that cover what is taken, those of other sites first, each in the order of "
+            "greed: the grams each adds, and whether it is of another site",
+        ),
+    ]
+)
+
+AGAINST_IDENTITIES = _table(
+    [
+        (
+            "detector",
+            pa.string(),
+            "whose groups: phrases (near-duplicate classes), styles (clusters), mirrors (groups)",
+        ),
+        ("new", pa.int64(), "number of the group in the new crawl; null if it is gone"),
+        ("old", pa.int64(), "number of the group in the old crawl; null if it is new"),
+        ("state", pa.string(), "kept, new, gone, split or merged"),
+        ("shared", pa.int64(), "members that both have"),
+        ("new_members", pa.int64(), "members of the new group"),
+        ("old_members", pa.int64(), "members of the old group"),
+        ("overlap", pa.float64(), "shared / members of either"),
+        ("example", pa.string(), "the first member, by name, of the new group; of the old one if it is gone"),
+    ]
+)

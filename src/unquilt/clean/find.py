@@ -50,7 +50,7 @@ def share_passages(
     """The passages of the pages that are kept, by the file of their page, as tables."""
     count = len(files.load())
     firsts = np.array([file.first for file in files.load()])
-    bits = bucket_bits(corpus)
+    bits = bucket_bits(sum(part.words for part in corpus.parts))
     with ExitStack() as stack:
         grams = stack.enter_context(
             engine.exchange(

@@ -23,6 +23,7 @@ COMMANDS = {
     "styles": "find pages made by the same template, or made like a given page",
     "mirrors": "find hosts that replicate hosts, and to what degree",
     "reuse": "find copied files and chunks, the pages made of them, and bad neighborhoods",
+    "against": "compare a crawl with an earlier one: what is new, gone, changed, newly copied",
     "why": "what in a page is copied, from where, and the likely cause",
     "info": "what a corpus holds, and what was skipped",
     "report": "write a corpus's report again",

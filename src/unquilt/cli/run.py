@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unquilt.cli.against import facts_of, show_summary
 from unquilt.cli.ingest import show, summary
 from unquilt.cli.options import Command, engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.show import clean, show_json, show_table
@@ -29,6 +30,7 @@ def run_options(command: Command) -> Command:
     parts: list[Callable[[Command], Command]] = [
         click.option("--only", metavar="LIST", default="", help=f"Only these detectors, with commas: {names}."),
         click.option("--skip", metavar="LIST", default="", help="All detectors but these."),
+        click.option("--against", metavar="OLD", help="Compare with this corpus, of an earlier crawl."),
         click.option("--config", metavar="FILE", help="Settings of every part, as `unquilt config` prints them."),
         click.option("--estimate/--no-estimate", default=True, help="Say before what it will take.  [default: say it]"),
         options_of(IngestParams),
@@ -54,11 +56,12 @@ def command(inputs: tuple[str, ...], out: str, **options: Any) -> None:
 
 
 def run_all(
-    inputs: Sequence[str], out: str, *, only: str, skip: str, config: str | None, estimate: bool, as_json: bool,
-    quiet: bool, **options: Any,
+    inputs: Sequence[str], out: str, *, only: str, skip: str, against: str | None, config: str | None,
+    estimate: bool, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     chosen = _chosen(only, skip)
     params, settings = _settings(config, options)
+    old = _open_old(against, out) if against is not None else None
     with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
         from unquilt.ingest.inputs import plan
         from unquilt.run import run_crawl
@@ -66,7 +69,7 @@ def run_all(
         planned = plan(inputs, params)
         if estimate:
             _tell_estimate(planned.pieces, out, engine, is_silent=quiet or as_json)
-        done = run_crawl(planned, out, params, detectors=chosen, settings=settings, engine=engine)
+        done = run_crawl(planned, out, params, detectors=chosen, settings=settings, against=old, engine=engine)
     for stage in done.stages:
         if stage.nothing:
             click.echo(f"No {stage.name}: {stage.nothing}", err=True)
@@ -74,6 +77,12 @@ def run_all(
     _show(done) if not as_json else show_json(
         {"ingest": summary(done.ingested), **_facts(done.corpus), "report": str(done.report), "seconds": took}
     )
+
+
+def _open_old(path: str, out: str) -> Corpus:
+    from unquilt.detectors.against.find import open_old
+
+    return open_old(path, out)
 
 
 def _chosen(only: str, skip: str) -> list[str]:
@@ -97,7 +106,7 @@ def _settings(config: str | None, options: dict[str, Any]) -> tuple[IngestParams
     params = params_from(IngestParams, options)
     if config is None:
         return params, {}
-    from unquilt.config import read_config
+    from unquilt.config import read_config, sections
 
     settings = read_config(config)
     context = click.get_current_context()
@@ -107,8 +116,8 @@ def _settings(config: str | None, options: dict[str, Any]) -> tuple[IngestParams
         if context.get_parameter_source(field.name) is click.core.ParameterSource.COMMANDLINE
     }
     given = {name: value for name, value in settings.get("ingest", {}).items() if name not in typed}
-    detectors = {name: DETECTORS[name].params_type()(**some) for name, some in settings.items() if name in DETECTORS}
-    return dataclasses.replace(params, **given), detectors
+    others = {name: kind(**settings[name]) for name, kind in sections().items() if name in settings}
+    return dataclasses.replace(params, **given), others
 
 
 def _tell_estimate(pieces: Sequence[Any], out: str, engine: Any, *, is_silent: bool) -> None:
@@ -132,6 +141,7 @@ def _facts(corpus: Corpus) -> dict[str, Any]:
     return {
         "numbers": [dataclasses.asdict(number) for number in five_numbers(corpus)],
         "striking": [dataclasses.asdict(one) for one in striking(corpus)],
+        "against": facts_of(corpus),
     }
 
 
@@ -156,6 +166,7 @@ def _show(done: Run) -> None:
         for one in found:
             click.echo(f"  {clean(one.sentence)}")
             click.echo(f"    {clean(one.url)}")
+    show_summary(done.corpus)
     times = ", ".join(f"{stage.name} {duration(stage.seconds)}" for stage in done.stages if stage.is_new)
     if times:
         click.echo(f"\n{times}; {duration(done.seconds)} in all.")

@@ -92,7 +92,11 @@ def site_numbers(corpus: Corpus, level: str) -> npt.NDArray[np.uint32]:
 
     A page whose address is not known belongs to the site of its domain.
     """
-    files = corpus.files()
+    return number_sites(corpus.files(), level)
+
+
+def number_sites(files: list[PartFile], level: str) -> npt.NDArray[np.uint32]:
+    """The same for the pages of files one after the other, which may be of several corpora."""
     if level == "none":
         return np.arange(sum(file.pages for file in files), dtype=np.uint32)
     known: dict[str, int] = {}

@@ -114,7 +114,8 @@ def are_among(keys: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
 
 
 @njit(cache=True, nogil=True)
-def _hash_set(pages: Pages, begin: int, end: int) -> np.uint64:
+def hash_set(pages: Pages | Hashes, begin: int, end: int) -> np.uint64:
+    """A hash of pages[begin:end] in their order."""
     h = SEED
     for i in range(begin, end):
         h = mix(h ^ np.uint64(pages[i]))
@@ -148,7 +149,7 @@ def page_sets(keys: Hashes, pages: Pages, begins: Offsets, m: int, sites: Pages)
             continue
         if is_gram and not is_set and not _has_two_sites(pages, begin, end, sites):
             continue
-        key = (_hash_set(pages, begin, end) & ~TAGS) | SET if is_set else np.uint64(0)
+        key = (hash_set(pages, begin, end) & ~TAGS) | SET if is_set else np.uint64(0)
         for i in range(begin, end):
             count = U1 if i == begin or not is_set else np.uint64(0)
             if not is_set:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unquilt.corpus import Corpus
 from unquilt.errors import CorpusMismatch, NotACorpus
+from unquilt.report.against import MOST_FOREIGN, against_facts, against_sentences
 from unquilt.report.drawings import Drawn, drawn_figures
 from unquilt.report.findings import ask
 from unquilt.result import check_result, result_files
@@ -32,6 +33,7 @@ class Section:
     title: str
     about: str
     params: dict[str, Any] | None  # None: it has not run on these pages
+    sentences: Sequence[str] = ()
     listings: Sequence[Listing] = ()
     figures: Sequence[Drawn] = ()
 
@@ -118,10 +120,51 @@ _KINDS = {
     ),
 }
 
+_AGAINST = _Kind(
+    "Against: what changed since the earlier crawl",
+    "Pages by what became of them, what new and changed pages take from pages of the old crawl that they did not have "
+    "before, and groups that are still the same. Shares are of a page's grams without those that are too common.",
+    [
+        (
+            "Pages that take most from old pages of other sites",
+            'SELECT url AS page, state, round(100 * foreign_share)::INT AS "% from other sites", '
+            'len([s FOR s IN sources IF s.foreign]) AS sources, sources[1].url AS "first source" FROM {copied} '
+            "WHERE " + MOST_FOREIGN,
+        ),
+        (
+            "Pages that take most from old pages of their own site",
+            'SELECT url AS page, state, round(100 * (share - foreign_share))::INT AS "% taken", '
+            "len([s FOR s IN sources IF NOT s.foreign]) AS sources, "
+            '[s.url FOR s IN sources IF NOT s.foreign][1] AS "first source" FROM {copied} '
+            'WHERE taken > "foreign" ORDER BY (taken - "foreign") * (share - foreign_share) DESC, url LIMIT {n}',
+        ),
+        (
+            "Pages that moved",
+            "SELECT url AS page, old_url AS before FROM {pages} WHERE state = 'moved' ORDER BY url LIMIT {n}",
+        ),
+        (
+            "Pages that changed most",
+            "SELECT url AS page, resemblance FROM {pages} WHERE state = 'changed' AND resemblance IS NOT NULL "
+            "ORDER BY resemblance, url LIMIT {n}",
+        ),
+        (
+            "The largest groups that are not what they were",
+            "SELECT example AS member, detector, state, new_members AS members, old_members AS before, overlap "
+            "FROM {identities} WHERE state <> 'kept' "
+            "ORDER BY greatest(coalesce(new_members, 0), coalesce(old_members, 0)) DESC, detector, 1 LIMIT {n}",
+        ),
+    ],
+)
+
 
 def make_sections(corpus: Corpus) -> list[Section]:
-    """A section for each detector, whether it has run or not."""
-    return [_section(corpus, name, kind) for name, kind in _KINDS.items()]
+    """A section for each detector, whether it has run or not; and one for a comparison, if there is one."""
+    sections = [_section(corpus, name, kind) for name, kind in _KINDS.items()]
+    facts = against_facts(corpus)
+    if facts is not None:
+        compared = _section(corpus, "against", _AGAINST)
+        sections.append(replace(compared, sentences=[f"Compared with {facts['old']}.", *against_sentences(facts)]))
+    return sections
 
 
 def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
@@ -138,4 +181,4 @@ def _section(corpus: Corpus, name: str, kind: _Kind) -> Section:
         figures = drawn_figures(corpus, name)
     except (NotACorpus, CorpusMismatch, FileNotFoundError):  # it is being written at this moment
         return Section(name, kind.title, kind.about, None)
-    return Section(name, kind.title, kind.about, params, listings, figures)
+    return Section(name, kind.title, kind.about, params, listings=listings, figures=figures)

@@ -116,7 +116,7 @@ def share_grams(
 ) -> Iterator[Shared]:
     """The grams that pages share. With ``only``, as keys, no others count."""
     pages = pages_with_text(corpus)
-    bits = bucket_bits(corpus)
+    bits = bucket_bits(sum(part.words for part in corpus.parts))
     buckets = -(-pages // PAGES_PER_BUCKET)
     with ExitStack() as stack:
         grams = stack.enter_context(
@@ -143,9 +143,8 @@ def pages_with_text(corpus: Corpus) -> int:
     return corpus.pages
 
 
-def bucket_bits(corpus: Corpus) -> int:
-    """The buckets for all grams of a corpus, as a power of 2."""
-    words = sum(part.words for part in corpus.parts)
+def bucket_bits(words: int) -> int:
+    """How many bits of a gram say its bucket, where pages have so many words in all."""
     bits = min(max((words // _WORDS_PER_BUCKET).bit_length(), 4), _MOST_BITS)
     return max(bits, (words // _MOST_WORDS_PER_BUCKET).bit_length())
 
@@ -156,9 +155,7 @@ def emit_grams(
     """The distinct grams of each page of a part, with the page."""
     first = file.first
     for table in file.batches(["text"]):
-        hashes, word_offsets = hash_words_column(*text_buffers(table["text"].fill_null("")))
-        grams, offsets = distinct_grams(*hash_grams_column(hashes, word_offsets, k))
-        keys, owners = tag_grams(grams, offsets, first)
+        keys, owners = cut_grams(table["text"], k, first)
         if folded is not None:
             kept = folded.load()[owners] == owners
             keys, owners = keys[kept], owners[kept]
@@ -170,13 +167,21 @@ def emit_grams(
         first += len(table)
 
 
+def cut_grams(texts: pa.ChunkedArray, k: int, first: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
+    """The rows of tag_grams of texts, whose pages are numbered from ``first``."""
+    hashes, word_offsets = hash_words_column(*text_buffers(texts.fill_null("")))
+    rows: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]
+    rows = tag_grams(*distinct_grams(*hash_grams_column(hashes, word_offsets, k)), first)
+    return rows
+
+
 def emit_sets(bucket: Bucket, *, m: int, bits: int, sites: PageArray, foreign: bool) -> Iterator[Block]:
     """For each gram on 2 to m pages, the set of its pages; in buckets of their own, grams of more than one site."""
     if not bucket.columns:
         return
     keys, pages = sort_pairs(*bucket.columns, bits)
     begins = runs(keys)
-    set_keys, values, cuts = partition(*_merged(*page_sets(keys, pages, begins, m, sites.load())), bits)
+    set_keys, values, cuts = partition(*merged(*page_sets(keys, pages, begins, m, sites.load())), bits)
     others = np.zeros(1 << bits, np.int64)
     if foreign:
         keys, owners = foreign_rows(keys, pages, begins, sites.load())
@@ -190,17 +195,18 @@ def emit_shared(bucket: Bucket, *, bits: int, buckets: int) -> Iterator[Block]:
     if bucket.number >= 1 << bits or not bucket.columns:
         return
     keys, values = bucket.columns
-    keys, values = _merged(keys, values, bits)
+    keys, values = merged(keys, values, bits)
     cuts, pages, numbers = send_rows(keys, values, buckets, PAGES_PER_BUCKET)
     yield Block(cuts, (pages, numbers))
 
 
-def _merged(
+def merged(
     keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64], skip_bits: int = 0
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Rows of sets in the order of their keys, each set once."""
     keys, values = sort_pairs(keys, values, skip_bits)
-    merged: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] = merge_rows(keys, values, runs(keys))
-    return merged
+    rows: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] = merge_rows(keys, values, runs(keys))
+    return rows
 
 
 def find_quilted(bucket: Bucket, *, params: QuiltParams, pages: int, sites: PageArray) -> pa.Table:
