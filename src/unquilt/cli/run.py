@@ -72,7 +72,8 @@ def run_all(
         done = run_crawl(planned, out, params, detectors=chosen, settings=settings, against=old, engine=engine)
     for stage in done.stages:
         if stage.nothing:
-            click.echo(f"No {stage.name}: {stage.nothing}", err=True)
+            what = "comparison" if stage.name == "against" else stage.name
+            click.echo(f"No {what}: {stage.nothing}", err=True)
     took = {stage.name: round(stage.seconds, 3) for stage in done.stages}
     _show(done) if not as_json else show_json(
         {"ingest": summary(done.ingested), **_facts(done.corpus), "report": str(done.report), "seconds": took}
