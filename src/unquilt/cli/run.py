@@ -63,6 +63,7 @@ def run_all(
     params, settings = _settings(config, options)
     begun = time.monotonic()
     with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
+        from unquilt.engines.first_start import compile_kernels
         from unquilt.ingest.inputs import plan
         from unquilt.ingest.run import ingest_crawl
         from unquilt.report.page import write_report
@@ -70,6 +71,7 @@ def run_all(
         planned = plan(inputs, params)
         if estimate:
             _tell_estimate(planned.pieces, out, engine, is_silent=quiet or as_json)
+        compile_kernels(engine, "ingest", *chosen, "report")  # of all at once: so no worker waits for another
         done = ingest_crawl(planned, out, params, engine=engine)
         stages = [("ingest", done.seconds, bool(done.parts))]
         for name in chosen:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from unquilt.corpus import Corpus, PartFile
 from unquilt.detectors.mirrors.candidates import strings, wide
 from unquilt.detectors.mirrors.params import MirrorParams
-from unquilt.detectors.sites import PageArrays
+from unquilt.detectors.sites import PageArrays, text_buffers
 from unquilt.detectors.streams import bucket_table, table_block
 from unquilt.engines import Block, Bucket, Engine
 from unquilt.kernels.mirrors import hash_letters
@@ -51,9 +51,9 @@ def find_trees(corpus: Corpus, params: MirrorParams, engine: Engine, arrays: Pag
 def emit_texts(file: PartFile) -> Iterator[Block]:
     """The text of each page as a hash, with its host and path."""
     for table in file.batches(["url", "host", "text"]):
-        data, offsets = wide(table["text"].fill_null(""))
-        kept = count_words_column(data, offsets) >= _MIN_WORDS
-        keys = hash_letters(data, offsets)[kept]
+        texts = table["text"].fill_null("")
+        kept = count_words_column(*text_buffers(texts)) >= _MIN_WORDS
+        keys = hash_letters(*wide(texts))[kept]
         _, _, _, path_data, path_offsets = candidate_paths(*wide(table["url"]), 1)
         paths = strings(path_data, path_offsets).filter(pa.array(kept))
         pages = pa.table([keys, table["host"].filter(pa.array(kept)), paths], schema=TEXTS)
