@@ -20,6 +20,7 @@ from numba.core.dispatcher import Dispatcher, OmittedArg
 
 from unquilt import cli, sample
 from unquilt.detectors import DETECTORS
+from unquilt.engines import first_start
 
 STAGES = ("ingest", *DETECTORS, "report")
 LIST = Path(cli.__file__).parent.parent / "engines" / "kernels.json"
@@ -39,7 +40,8 @@ def used_by(stage: str, corpus: Path) -> Used:
 def record(stage: str, corpus: str) -> Used:
     """The same in this process."""
     used: dict[str, set[str]] = defaultdict(set)
-    compile_for_arguments = Dispatcher._compile_for_args
+    dispatcher: Any = Dispatcher
+    compile_for_arguments = dispatcher._compile_for_args
 
     def note(self: Any, *arguments: Any, **keywords: Any) -> Any:  # called once for each combination of types
         name = f"{self.py_func.__module__}.{self.py_func.__name__}"
@@ -48,7 +50,8 @@ def record(stage: str, corpus: str) -> Used:
             used[name.removeprefix("unquilt.kernels.")].add("; ".join(map(repr, kinds)))
         return compile_for_arguments(self, *arguments, **keywords)
 
-    Dispatcher._compile_for_args = note
+    dispatcher._compile_for_args = note
+    first_start.are_compiled = lambda *_stages: True  # here they are to be compiled when they are called
     crawl = sorted(map(str, Path(sample.__file__).parent.glob("*.warc.gz")))
     workers = ["--workers", "1"]
     arguments = {"ingest": ["ingest", *crawl, "-o", corpus, *workers], "report": ["report", corpus]}

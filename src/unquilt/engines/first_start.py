@@ -6,6 +6,7 @@ look. A kernel that is not in the list, as settings other than the defaults may 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import importlib.metadata
@@ -86,9 +87,11 @@ def _compile(some: Kernels) -> None:
 
     names = {**vars(types), "bool": types.boolean, "omitted": types.Omitted}
     module = importlib.import_module(f"unquilt.kernels.{some.module}")
+    gc.disable()  # a compiler makes much that lives on, and looking through it again and again is a tenth of its time
     for name, arguments in some.kernels:
         with suppress(Exception):  # what is wrong shows, with a better message, when the kernel is called
             getattr(module, name).compile(tuple(eval(text, names) for text in arguments))
+    gc.enable()
 
 
 def _tell_once(engine: LocalEngine, text: str) -> None:
