@@ -22,11 +22,10 @@ from pathlib import Path
 
 from unquilt.engines import Engine
 from unquilt.engines.local import LocalEngine
-from unquilt.progress import duration
 
 _KERNELS = Path(__file__).parent.parent / "kernels"
 _LIST = Path(__file__).with_name("kernels.json")
-_SECONDS_A_BYTE = 130e-6  # of a kernel's source, measured
+_SECONDS_A_BYTE = 200e-6  # of a kernel's source, measured
 
 _is_told = False
 
@@ -52,7 +51,7 @@ def compile_kernels(engine: Engine, *stages: str) -> None:
         return
     work = kernels_of(*stages)
     seconds = sum(some.bytes for some in work) * _SECONDS_A_BYTE / engine.workers
-    engine.progress.say(f"Compiling kernels for this machine, once: about {duration(seconds)}")
+    engine.progress.say(f"Compiling kernels for this machine, once: about {max(seconds, 1):.0f} s")
     deque(
         engine.map(
             _compile, work, name="Compiling kernels", label=lambda some: some.module, size=lambda some: some.bytes
