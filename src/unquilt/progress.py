@@ -22,12 +22,17 @@ class Progress(Protocol):
 
     def start(self, name: str, total: int, unit: str) -> Meter: ...
 
+    def say(self, text: str) -> None: ...
+
 
 class Quiet:
     """Shows nothing."""
 
     def start(self, name: str, total: int, unit: str) -> Meter:
         return _QuietMeter()
+
+    def say(self, text: str) -> None:
+        pass
 
 
 class _QuietMeter:
@@ -46,6 +51,9 @@ class Lines:
 
     def start(self, name: str, total: int, unit: str) -> Meter:
         return _LinesMeter(name, total, unit, self._stream)
+
+    def say(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
 
 
 class _LinesMeter:
@@ -79,6 +87,9 @@ class Bars:
 
     def start(self, name: str, total: int, unit: str) -> Meter:
         return _BarsMeter(name, total, unit)
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
 
 class _BarsMeter:

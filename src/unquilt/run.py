@@ -16,6 +16,7 @@ from unquilt.corpus import Corpus
 from unquilt.detectors import DETECTORS
 from unquilt.detectors.against.params import AgainstParams
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
 from unquilt.ingest.inputs import Plan
@@ -73,6 +74,8 @@ def run_crawl(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine(preload=PRELOAD))
+        stages_to_come = ("ingest", *detectors, "report", *(["against"] if against is not None else []))
+        compile_kernels(engine, *stages_to_come)  # of all at once: so no worker waits for another
         Thread(target=_import_ahead, args=(detectors,), daemon=True).start()
         done = ingest_crawl(inputs, out, params, engine=engine)
         stages = [Stage("ingest", done.seconds, bool(done.parts))]

@@ -19,6 +19,7 @@ from unquilt.clean.write import FOLDERS, take_examples, write_part
 from unquilt.corpus import Corpus, sync, write_atomically
 from unquilt.detectors.sites import page_arrays
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput
 
@@ -55,6 +56,7 @@ def clean_corpus(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "clean", *(["phrases"] if params.pages else []))
         arrays = stack.enter_context(page_arrays(corpus))
         drops = find_drops(corpus, params, engine, arrays)
         files = arrays.save_files(corpus.files())

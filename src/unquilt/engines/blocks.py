@@ -32,6 +32,7 @@ class Segment:
     path: str
     at: int
     rows: int
+    in_memory: bool
 
 
 @dataclass(slots=True)
@@ -103,7 +104,8 @@ class WriteBlocks:
     def __call__(self, item: Any) -> Written:
         written = Written()
         with ExitStack() as stack:
-            memory, disk = _Appender(self.memory_path, stack), _Appender(self.disk_path, stack)
+            memory = _Appender(self.memory_path, stack, in_memory=True)
+            disk = _Appender(self.disk_path, stack, in_memory=False)
             for block in joined(checked(self.step(item), self.buckets)):
                 size = block.bytes + block.offsets.nbytes
                 fits = written.memory_bytes + size <= self.grant
@@ -160,8 +162,9 @@ def _join(blocks: list[Block]) -> Block:
 class _Appender:
     """A file that exists only once something is written to it."""
 
-    def __init__(self, path: str, stack: ExitStack) -> None:
+    def __init__(self, path: str, stack: ExitStack, *, in_memory: bool) -> None:
         self._path = path
+        self._in_memory = in_memory
         self._stack = stack
         self._file: Any = None
         self._at = 0
@@ -172,7 +175,7 @@ class _Appender:
         begin = self._at
         for column in (block.offsets, *block.columns):
             self._write(np.ascontiguousarray(column).view(np.uint8).data)
-        return Segment(self._path, begin, len(block.columns[0]))
+        return Segment(self._path, begin, len(block.columns[0]), self._in_memory)
 
     def _write(self, data: memoryview) -> None:
         padding = -len(data) % _ALIGN
@@ -208,35 +211,70 @@ class ReadAndWrite:
 
 def read_buckets(read: ReadBuckets, numbers: range) -> Iterator[Bucket]:
     """Each of the buckets, put together from all segments."""
-    opened: dict[str, mmap.mmap] = {}
-    views = [_view(segment, read, opened) for segment in read.segments]
-    for number in numbers:
-        yield Bucket(
-            number,
-            tuple(
-                np.concatenate([columns[c][offsets[number] : offsets[number + 1]] for offsets, columns in views])
-                if views
-                else np.empty(0, dtype)
-                for c, dtype in enumerate(read.dtypes)
-            ),
-        )
+    with ExitStack() as stack:
+        files = _Files(stack)
+        views = [_view(segment, read, numbers, files) for segment in read.segments]
+        for i, number in enumerate(numbers):
+            yield Bucket(
+                number,
+                tuple(
+                    np.concatenate([columns[c][offsets[i] : offsets[i + 1]] for offsets, columns in views])
+                    if views
+                    else np.empty(0, dtype)
+                    for c, dtype in enumerate(read.dtypes)
+                ),
+            )
 
 
-def _view(segment: Segment, read: ReadBuckets, opened: dict[str, mmap.mmap]) -> tuple[Column, list[Column]]:
-    """The offsets and columns of a segment, as they lie in its file."""
-    if segment.path not in opened:
-        with Path(segment.path).open("rb") as file:
-            opened[segment.path] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    data = opened[segment.path]
-    at = segment.at
-    offsets = np.frombuffer(data, np.int64, read.buckets + 1, at)
-    at += offsets.nbytes
+def _view(segment: Segment, read: ReadBuckets, numbers: range, files: _Files) -> tuple[Column, list[Column]]:
+    """What a segment has of neighbouring buckets: where each begins, and the columns."""
+    offsets = files.read(segment, segment.at + 8 * numbers.start, np.dtype(np.int64), len(numbers) + 1)
+    at = segment.at + 8 * (read.buckets + 1)
     columns = []
-    for dtype in read.dtypes:
-        column = np.frombuffer(data, dtype, segment.rows, at)
-        at += column.nbytes + -column.nbytes % _ALIGN
-        columns.append(column)
-    return offsets, columns
+    for name in read.dtypes:
+        dtype = np.dtype(name)
+        columns.append(files.read(segment, at + dtype.itemsize * offsets[0], dtype, offsets[-1] - offsets[0]))
+        size = dtype.itemsize * segment.rows
+        at += size + -size % _ALIGN
+    return offsets - offsets[0], columns
+
+
+class _Files:
+    """Arrays in files of blocks: of those in memory as they lie there, of those on disk as copies.
+
+    What is mapped of a file on disk would stay in memory, all that was read of it, as long as the file is open.
+    """
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._maps: dict[str, mmap.mmap] = {}
+        self._files: dict[str, int] = {}
+
+    def read(self, segment: Segment, at: int, dtype: np.dtype[Any], count: int) -> Column:
+        if not count:
+            return np.empty(0, dtype)
+        if segment.in_memory:
+            return np.frombuffer(self._map(segment.path), dtype, count, at)
+        array = np.empty(count * dtype.itemsize, np.uint8)
+        file, done = self._open(segment.path), 0
+        while done < len(array):
+            got = os.preadv(file, [array[done:].data], at + done)
+            if not got:
+                raise OSError(f"{segment.path} is shorter than it was")
+            done += got
+        return array.view(dtype)
+
+    def _map(self, path: str) -> mmap.mmap:
+        if path not in self._maps:
+            with Path(path).open("rb") as file:
+                self._maps[path] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return self._maps[path]
+
+    def _open(self, path: str) -> int:
+        if path not in self._files:
+            self._files[path] = os.open(path, os.O_RDONLY)
+            self._stack.callback(os.close, self._files[path])
+        return self._files[path]
 
 
 def free_bytes(folder: str) -> int:

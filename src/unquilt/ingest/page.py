@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from unquilt.engines.first_start import are_compiled
 from unquilt.ingest.capture import Capture, Skip
 from unquilt.ingest.charset import to_utf8
 from unquilt.ingest.chunks import Cutter
@@ -217,7 +218,9 @@ def _lists(counts: list[int], values: pa.Array) -> pa.Array:
 
 
 def warm_up() -> None:
-    """Have the kernels ready before the first page comes."""
+    """Have the kernels ready before the first page comes, if they need not be compiled first."""
+    if not are_compiled("ingest"):
+        return
     rows = PageRows(seed=0)
     rows.add(Capture("http://a.example/", b"<title>a</title><p>b<a href=c>c</a>", "", 0, "text/html"))
     rows.take(0)

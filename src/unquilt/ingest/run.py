@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from unquilt.corpus import Corpus, CorpusWriter, Part
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.captures import PartUrls, find_superseded
 from unquilt.ingest.http import parse_status
@@ -59,6 +60,7 @@ def ingest_crawl(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "ingest")
         chunks = params.cutter + (" normalized" if params.normalize else "")
         settings = {name: getattr(params, name) for name in _CORPUS_PARAMS} | SETTINGS | {"chunks": chunks}
         writer = stack.enter_context(CorpusWriter(out, settings))

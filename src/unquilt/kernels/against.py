@@ -7,9 +7,9 @@ all grams of that version.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unquilt.kernels.cover import greedy_cover
+from unquilt.kernels.jit import njit
 from unquilt.kernels.postings import COMMON, LOW, SEED, SET, TAGS, TOTAL, U1, U32, hash_set
 from unquilt.kernels.quilts import sets_of_pages
 from unquilt.kernels.strings import STEP

@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.space import BLOCK, borrowed, first_one, inlined, marks
 
 LESS_THAN, UPPER_P, LOWER_P = 60, 80, 112

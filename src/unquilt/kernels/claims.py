@@ -11,8 +11,9 @@ with what the row tells in its last two bits, and a value:
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.arrays import grown, grown_rows, place_of, sort
+from unquilt.kernels.jit import njit
 from unquilt.kernels.patches import claim_words, patch_runs
 from unquilt.kernels.words import CODE_MASK, read_character
 
@@ -80,8 +81,8 @@ def claim_grams(
             for at in range(source_begins[quilt], source_begins[quilt + 1]):
                 if seen[sources[at]] == run:
                     if count + 2 > len(pairs):
-                        out_pages = np.append(out_pages, np.empty_like(out_pages))
-                        pairs, grams = np.append(pairs, np.empty_like(pairs)), np.append(grams, np.empty_like(grams))
+                        out_pages = grown(out_pages)
+                        pairs, grams = grown(pairs), grown(grams)
                     pair = (np.uint64(quilt) << U32) | (np.uint64(at - source_begins[quilt]) << U1)
                     out_pages[count], out_pages[count + 1] = np.uint32(pages[i]), sources[at]
                     pairs[count], pairs[count + 1] = pair, pair | U1
@@ -143,9 +144,7 @@ def place_claims(
 def _add_row(rows: Hashes, count: int, pair: np.uint64, place: int, kind: int, value: np.uint64) -> Hashes:
     """Write a row behind count others; the rows, which may have moved."""
     if count == len(rows):
-        grown = np.empty((2 * len(rows), 3), np.uint64)
-        grown[:count] = rows
-        rows = grown
+        rows = grown_rows(rows)
     rows[count, 0] = pair
     rows[count, 1] = (np.uint64(place) << U2) | np.uint64(kind)
     rows[count, 2] = value
@@ -173,14 +172,17 @@ def _table_of(keys: Hashes) -> tuple[Offsets, Offsets]:
 @njit(cache=True, nogil=True)
 def _number_pairs(pairs: Hashes) -> tuple[Offsets, Offsets]:
     """An int64 of -1 for each distinct pair, and which one each of pairs is."""
-    order = np.argsort(pairs)
-    numbers = np.empty(len(pairs), np.int64)
+    distinct = pairs.copy()
+    sort(distinct)
     count = 0
-    for n in range(len(order)):
-        if n and pairs[order[n]] != pairs[order[n - 1]]:
+    for n in range(len(distinct)):
+        if n == 0 or distinct[n] != distinct[count - 1]:
+            distinct[count] = distinct[n]
             count += 1
-        numbers[order[n]] = count
-    return np.full(count + 1, -1, np.int64), numbers
+    numbers = np.empty(len(pairs), np.int64)
+    for n in range(len(pairs)):
+        numbers[n] = place_of(distinct[:count], pairs[n])
+    return np.full(count, -1, np.int64), numbers
 
 
 @njit(cache=True, nogil=True)
@@ -216,12 +218,14 @@ def stitch(pairs: Hashes, places: Hashes, values: Hashes, k: int, exact: bool) -
             end += 1
         found, dropped = _stitch_quilt(pairs[begin:end], places[begin:end], values[begin:end], k, exact)
         while count + len(found) > len(patches):
-            patches = np.concatenate((patches, np.empty_like(patches)))
-        patches[count : count + len(found), 0] = quilt
-        patches[count : count + len(found), 1:] = found
-        count += len(found)
+            patches = grown_rows(patches)
+        for n in range(len(found)):
+            patches[count, 0] = quilt
+            for column in range(6):
+                patches[count, column + 1] = found[n, column]
+            count += 1
         if quilts == len(collisions):
-            collisions = np.concatenate((collisions, np.empty_like(collisions)))
+            collisions = grown_rows(collisions)
         collisions[quilts, 0], collisions[quilts, 1] = quilt, dropped
         quilts += 1
         begin = end

@@ -2,7 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.arrays import sort
+from unquilt.kernels.jit import njit
 
 Pages = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
@@ -110,5 +112,5 @@ def _sorted_chain(head: int, following: Counts) -> Counts:
     for i in range(length):
         chain[i] = p
         p = following[p]
-    chain.sort()
+    sort(chain)
     return chain

@@ -2,7 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.jit import njit
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]

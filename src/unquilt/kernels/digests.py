@@ -6,7 +6,9 @@ of which is the key that buckets are made by.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.arrays import sort
+from unquilt.kernels.jit import njit
 
 Words = npt.NDArray[np.uint32]
 Keys = npt.NDArray[np.uint64]
@@ -117,7 +119,7 @@ def objects_of(
             some = np.empty(i - begin, np.uint32)
             for j in range(begin, i):
                 some[j - begin] = sites[pages[j]]
-            some.sort()
+            sort(some)
             for j in range(1, len(some)):
                 spread[found] += some[j] != some[j - 1]
         found += 1

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from unquilt.kernels.arrays import place_of
 from unquilt.kernels.space import inlined, kernel
 from unquilt.kernels.words import mix
 
@@ -101,7 +102,7 @@ def count_foreign_links(
     counts = np.zeros(len(pages), np.uint32)
     for i in range(len(pages)):
         for j in range(offsets[i], offsets[i + 1]):
-            at = np.searchsorted(known, targets[j])
+            at = place_of(known, targets[j])
             if at == len(known) or known[at] != targets[j]:
                 continue
             page = known_pages[at]

@@ -2,7 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.jit import njit
 
 from .words import mix
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.space import BEYOND, BLOCK, borrowed, copy_block, find, first_one, marks
 
 Bytes = npt.NDArray[np.uint8]
@@ -394,7 +394,7 @@ def _tag(
     elif action == ANCHOR:
         _, href, href_end = _read_href(html, name_end)
         if href < href_end and state[HIDDEN] == 0:
-            links[state[LINKS]] = href, href_end
+            links[state[LINKS], 0], links[state[LINKS], 1] = href, href_end
             state[LINKS] += 1
     elif action in (META, BASE):
         size = _write_head_tag(html, at, end, action, out, size, state)

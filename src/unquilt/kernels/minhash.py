@@ -5,9 +5,10 @@ A page without words has no phrases; each of its shingles is NONE.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.arrays import copy_to
 from unquilt.kernels.grams import hash_grams_circular
+from unquilt.kernels.jit import njit
 from unquilt.kernels.rabin import Tables, rabin_grams_circular, times
 from unquilt.kernels.words import MIX_A, MIX_B, S33
 
@@ -88,7 +89,7 @@ def circular_grams_column(words: Hashes, offsets: Offsets, k: int) -> Hashes:
     grams = np.empty(len(words), np.uint64)
     for page in range(len(offsets) - 1):
         begin, end = offsets[page], offsets[page + 1]
-        grams[begin:end] = hash_grams_circular(words[begin:end], k)
+        copy_to(grams, begin, hash_grams_circular(words[begin:end], k))
     return grams
 
 
@@ -98,5 +99,5 @@ def rabin_grams_column(words: Hashes, offsets: Offsets, k: int, tables: Tables, 
     grams = np.empty(len(words), np.uint64)
     for page in range(len(offsets) - 1):
         begin, end = offsets[page], offsets[page + 1]
-        grams[begin:end] = rabin_grams_circular(words[begin:end], k, tables, prefix)
+        copy_to(grams, begin, rabin_grams_circular(words[begin:end], k, tables, prefix))
     return grams

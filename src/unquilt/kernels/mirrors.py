@@ -2,8 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.arrays import copy_to, sort
+from unquilt.kernels.jit import njit
 from unquilt.kernels.words import mix
 
 Hashes = npt.NDArray[np.uint64]
@@ -111,7 +112,8 @@ def sort_sets(grams: Hashes, offsets: Ints) -> Hashes:
     out = np.empty(len(grams), np.uint64)
     for page in range(len(offsets) - 1):
         begin, end = offsets[page], offsets[page + 1]
-        out[begin:end] = np.sort(grams[begin:end])
+        copy_to(out, begin, grams[begin:end])
+        sort(out[begin:end])
     return out
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.jit import njit
 
 Numbers = npt.NDArray[np.int64]
 ADD, DELETE, CHANGE = 0, 1, 2

@@ -2,9 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unquilt.kernels.components import join, root
+from unquilt.kernels.jit import njit
 from unquilt.kernels.words import mix
 
 Hashes = npt.NDArray[np.uint64]

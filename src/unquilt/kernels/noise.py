@@ -5,8 +5,8 @@ Pages written by the same template share their noise even where they share no wo
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.space import borrowed
 
 from .words import CLASS_SHIFT, SINGLE, TABLE, WORD, Table, mix, read_character

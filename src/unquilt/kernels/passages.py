@@ -5,7 +5,8 @@ A **place** is a page and which of its words a gram begins with, 32 bits each.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.jit import njit
 
 Places = npt.NDArray[np.uint64]
 Pages = npt.NDArray[np.uint32]

@@ -6,8 +6,8 @@ a count, so that one exchange carries everything that is known about a page.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.words import mix
 
 Hashes = npt.NDArray[np.uint64]

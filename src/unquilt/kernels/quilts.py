@@ -2,9 +2,10 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.arrays import copy_to, grown, sort
 from unquilt.kernels.cover import greedy_cover
+from unquilt.kernels.jit import njit
 from unquilt.kernels.postings import IS_COMMON, IS_TOTAL, NUMBER
 
 Pages = npt.NDArray[np.uint32]
@@ -122,8 +123,8 @@ def cover_page(
             if pages[i] != page and sites[pages[i]] != sites[page]:
                 pairs[count] = (np.uint64(pages[i]) << U32) | np.uint64(j)
                 count += 1
-    pairs = np.sort(pairs[:count])
-    taken, added = greedy_cover(pairs, own, least)
+    sort(pairs[:count])
+    taken, added = greedy_cover(pairs[:count], own, least)
     return taken, added
 
 
@@ -165,10 +166,9 @@ def quilted_pages(
             continue
         at = source_begins[count]
         while at + len(taken) > len(sources):
-            sources = np.append(sources, np.empty_like(sources))
-            added = np.append(added, np.empty_like(added))
-        sources[at : at + len(taken)] = taken
-        added[at : at + len(taken)] = gains
+            sources, added = grown(sources), grown(added)
+        copy_to(sources, at, taken)
+        copy_to(added, at, gains)
         found[count] = first + p
         grams[count], patch_grams[count] = totals[p], patches
         foreign_grams[count] = foreign + common[p]

@@ -8,7 +8,8 @@ import hashlib
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.jit import njit
 
 Tables = npt.NDArray[np.uint64]
 """uint64[8, 256], see power_tables"""

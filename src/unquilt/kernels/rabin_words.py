@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.rabin import U1, Tables
 from unquilt.kernels.space import borrowed
 from unquilt.kernels.words import (

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unquilt.kernels.jit import njit
 
 Keys = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
-"""uint32, uint64 or int64"""
+"""uint32 or uint64"""
 
 DIGIT_BITS = 11
 DIGITS = 1 << DIGIT_BITS

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from unquilt.kernels.jit import njit
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.words import mix
 
 STEP = np.uint64(0x9E3779B97F4A7C15)

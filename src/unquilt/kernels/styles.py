@@ -6,9 +6,9 @@ nothing here compares all pairs of a large one.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unquilt.kernels.components import join, root
+from unquilt.kernels.jit import njit
 from unquilt.kernels.space import borrowed, inlined, kernel
 from unquilt.kernels.words import mix
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.jit import njit
 from unquilt.kernels.quilts import cover_page, least_gain, read_rows, sets_of_pages
 
 Pages = npt.NDArray[np.uint32]

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.arrays import sort
+from unquilt.kernels.jit import njit
 from unquilt.kernels.space import borrowed
 from unquilt.kernels.words import mix
 
@@ -336,7 +337,8 @@ def host_features(
                 is_generated = is_generated or _is_among(terms[t], generators)
             if not is_generated:
                 used = _bigrams(terms, count, stops, False, found, used)
-        mine = np.sort(found[:used])
+        mine = found[:used]
+        sort(mine)
         i = 0
         while i < used:
             j = i

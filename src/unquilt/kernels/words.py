@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unquilt.kernels.arrays import copy_to
+from unquilt.kernels.jit import njit
 from unquilt.kernels.space import borrowed
 
 NOT_WORD, WORD, MARK, SINGLE = 0, 1, 2, 3
@@ -173,7 +174,7 @@ def _hash_words_column(
         needed = int(count + (end - begin) // 2 + 2)
         if needed > len(hashes):
             grown = np.empty(max(needed, 2 * len(hashes)), np.uint64)
-            grown[:count] = hashes[:count]
+            copy_to(grown, 0, hashes[:count])
             hashes = grown
         count = _scan_words(borrowed(data), begin, end, borrowed(table), ascii_fold, borrowed(hashes), count)
         page_offsets[page + 1] = count

@@ -16,6 +16,7 @@ from unquilt.detectors.against.pages import Crawls, match_pages
 from unquilt.detectors.against.params import AgainstParams
 from unquilt.detectors.sites import page_arrays
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput, BadParameter, CorpusMismatch, NotACorpus
 from unquilt.ingest.params import SETTINGS
@@ -40,6 +41,7 @@ def compare_crawls(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "against")
         arrays = stack.enter_context(page_arrays(new))
         crawls = Crawls.of(new, old)
         fates = match_pages(crawls, engine)

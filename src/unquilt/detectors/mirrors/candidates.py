@@ -93,7 +93,7 @@ def wide(strings: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64
 
 def host_keys(hosts: pa.Array) -> Keys:
     """A 64-bit key for each host."""
-    keys: Keys = hash_strings(*wide(hosts), _HOST_SEED)
+    keys: Keys = hash_strings(*text_buffers(hosts), _HOST_SEED)
     return keys
 
 
@@ -221,7 +221,7 @@ def emit_pairs(bucket: Bucket, *, most: int) -> Iterator[Block]:
         return
     features, hosts = sort_pairs(*bucket.columns, _MATCH_BITS)
     first, second, codes = shared_pairs(features, hosts, runs(features), most)
-    _, order, cuts = partition(pair_keys(first, second), np.arange(len(first)), _MATCH_BITS)
+    _, order, cuts = partition(pair_keys(first, second), np.arange(len(first), dtype=np.uint32), _MATCH_BITS)
     yield Block(cuts, (first[order], second[order], codes[order]))
 
 

@@ -32,6 +32,7 @@ from unquilt.detectors.mirrors.params import MirrorParams, ProbeParams
 from unquilt.detectors.mirrors.trees import find_trees
 from unquilt.detectors.sites import PageArray, PageArrays, page_arrays
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadParameter
 from unquilt.ingest.sites import domain_of
@@ -56,6 +57,7 @@ def find_mirrors(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "mirrors")
         arrays = stack.enter_context(page_arrays(corpus))
         ranked, hosts, counts = find_candidates(corpus, params, engine, arrays, named)
         candidates = _candidates(ranked, hosts)

@@ -25,6 +25,7 @@ from unquilt.detectors.phrases.popular import count_popular, exchange_shingles, 
 from unquilt.detectors.phrases.shingles import share_shingles
 from unquilt.detectors.sites import PageArray, page_arrays
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.result import Result
 from unquilt.schema import CLASSES, DEDUP, PHRASE_HOSTS, PHRASE_PAGES, POPULARITY
@@ -40,6 +41,7 @@ def find_phrases(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "phrases")
         arrays = stack.enter_context(page_arrays(corpus))
         shingles = stack.enter_context(share_shingles(corpus, params, engine))
         classes = find_classes(corpus, shingles, params, engine)
@@ -74,6 +76,7 @@ def find_duplicates(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "phrases")
         keepers, resemblance = near_duplicates(corpus, params, engine)
         pages = engine.gather(
             engine.map(name_pages, corpus.files(), name="Naming pages", label=lambda file: file.label),

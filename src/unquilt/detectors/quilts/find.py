@@ -23,6 +23,7 @@ from unquilt.detectors.quilts.params import QuiltParams
 from unquilt.detectors.quilts.patches import find_patches
 from unquilt.detectors.sites import PageArray, PageArrays, page_arrays, site_numbers, text_buffers
 from unquilt.engines import Block, Blocks, Bucket, Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput
 from unquilt.kernels.claims import foreign_rows
@@ -63,6 +64,7 @@ def find_quilts(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "quilts")
         arrays = stack.enter_context(page_arrays(corpus))
         sites = arrays.save("sites", site_numbers(corpus, params.foreign))
         folded = arrays.save("folded", fold_duplicates(corpus, engine)) if params.collapse else None

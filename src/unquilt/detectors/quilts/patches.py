@@ -139,5 +139,5 @@ def stitch_bucket(bucket: Bucket, *, k: int, exact: bool) -> Any:
     """The patches of a range of quilts, and their collisions."""
     if not bucket.columns:
         return np.empty((0, 7), np.int64), np.empty((0, 2), np.int64)
-    pairs, order = sort_pairs(bucket.columns[0], np.arange(len(bucket.columns[0]), dtype=np.int64))
+    pairs, order = sort_pairs(bucket.columns[0], np.arange(len(bucket.columns[0]), dtype=np.uint32), 0)
     return stitch(pairs, bucket.columns[1][order], bucket.columns[2][order], k, exact)

@@ -20,6 +20,7 @@ from unquilt.detectors.quilts.find import PAGES_PER_BUCKET, pages_with_text, sha
 from unquilt.detectors.quilts.sweep_params import Point, Setting, SweepParams
 from unquilt.detectors.sites import PageArray, page_arrays, site_numbers
 from unquilt.engines import Bucket, Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.kernels.sweep import count_quilts
 from unquilt.result import Result
@@ -42,6 +43,7 @@ def sweep_quilts(
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "quilts")
         arrays = stack.enter_context(page_arrays(corpus))
         sites = arrays.save("sites", site_numbers(corpus, params.foreign))
         folded = arrays.save("folded", fold_duplicates(corpus, engine)) if params.collapse else None

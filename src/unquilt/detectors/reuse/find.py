@@ -42,6 +42,7 @@ from unquilt.detectors.reuse.params import DERIVED, ReuseParams
 from unquilt.detectors.reuse.stop_chunks import stop_digests
 from unquilt.detectors.sites import PageArray, PageArrays, page_arrays, site_numbers, text_buffers
 from unquilt.engines import Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.ingest.chunks import Cutter
 from unquilt.kernels.prefixes import loops
@@ -62,6 +63,7 @@ def find_reuse(corpus: Corpus, params: ReuseParams = ReuseParams(), *, engine: E
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "reuse")
         arrays = stack.enter_context(page_arrays(corpus))
         given = (
             load_given(params.labelled, cutter, engine, min_bytes=params.min_labelled_bytes)

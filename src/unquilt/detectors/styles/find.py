@@ -19,6 +19,7 @@ from unquilt.detectors.sites import page_arrays
 from unquilt.detectors.styles.marks import Marks, write_marks
 from unquilt.detectors.styles.params import StyleParams
 from unquilt.engines import Block, Bucket, Engine
+from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.kernels.radix import partition, runs, sort_pairs
 from unquilt.kernels.styles import all_roots, join_edges, link_groups, probe_keys
@@ -44,6 +45,7 @@ def find_styles(corpus: Corpus, params: StyleParams = StyleParams(), *, engine: 
     with ExitStack() as stack:
         if engine is None:
             engine = stack.enter_context(LocalEngine())
+        compile_kernels(engine, "styles")
         arrays = stack.enter_context(page_arrays(corpus))
         marks = write_marks(corpus, params, engine, arrays.path("marks"))
         groups = link_pages(marks, params, engine)
