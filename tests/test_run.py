@@ -103,7 +103,7 @@ def test_figures_are_drawn_once_and_again_when_their_result_changes(crawl: Path,
     before = {path: path.stat().st_mtime_ns for path in corpus.results.rglob("*") if path.is_file()}
     names = [one.name for one in drawn_figures(corpus, "quilts")]
     assert {f"{name}.svg" for name in names} == {path.name for path in folder.glob("*.svg")} != set()
-    assert {path: path.stat().st_mtime_ns for path in before} == before  # the drawer had drawn them all
+    assert {path: path.stat().st_mtime_ns for path in before} == before
     (folder / "old.svg").write_text("<svg/>")
     run_crawl([str(crawl)], corpus.path, detectors=["quilts"], settings={"quilts": QuiltParams(c=6)})
     assert not list(folder.glob("*.svg"))  # no page is stitched from six

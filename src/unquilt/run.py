@@ -23,7 +23,6 @@ from unquilt.ingest.inputs import Plan
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.run import Ingested, ingest_crawl
 from unquilt.params import Params
-from unquilt.report.drawings import Drawer
 from unquilt.result import Result, check_result
 
 PRELOAD = ("unquilt.ingest.page:warm_up",)
@@ -79,19 +78,18 @@ def run_crawl(
         Thread(target=_import_ahead, args=(detectors,), daemon=True).start()
         done = ingest_crawl(inputs, out, params, engine=engine)
         stages = [Stage("ingest", done.seconds, bool(done.parts))]
-        with Drawer(done.corpus) as drawer:
-            for name in detectors:
-                chosen = (settings or {}).get(name) or DETECTORS[name].params_type()()
-                find = partial(DETECTORS[name].finder(), done.corpus, chosen, engine=engine)
-                stages.append(_detect(name, done.corpus, chosen.as_dict(), find, drawer))
-            if against is not None:
-                from unquilt.detectors.against.find import compare_crawls, comparison_params
+        for name in detectors:
+            chosen = (settings or {}).get(name) or DETECTORS[name].params_type()()
+            find = partial(DETECTORS[name].finder(), done.corpus, chosen, engine=engine)
+            stages.append(_detect(name, done.corpus, chosen.as_dict(), find))
+        if against is not None:
+            from unquilt.detectors.against.find import compare_crawls, comparison_params
 
-                compared = (settings or {}).get("against") or AgainstParams()
-                assert isinstance(compared, AgainstParams)
-                find = partial(compare_crawls, done.corpus, against, compared, engine=engine)
-                wanted = comparison_params(done.corpus, against, compared)
-                stages.append(_detect("against", done.corpus, wanted, find, drawer))
+            compared = (settings or {}).get("against") or AgainstParams()
+            assert isinstance(compared, AgainstParams)
+            find = partial(compare_crawls, done.corpus, against, compared, engine=engine)
+            wanted = comparison_params(done.corpus, against, compared)
+            stages.append(_detect("against", done.corpus, wanted, find))
     report = done.corpus.path / "report.html"
     if any(stage.is_new for stage in stages) or not report.exists():
         from unquilt.report.page import write_report
@@ -104,11 +102,12 @@ def _import_ahead(detectors: Sequence[str]) -> None:
     """Import what comes next, while the workers read and this process has nothing to do but to wait for them."""
     for name in detectors:
         DETECTORS[name].finder()
-    importlib.import_module("unquilt.report.page")
+    for module in ("unquilt.report.page", "altair"):
+        importlib.import_module(module)
 
 
-def _detect(name: str, corpus: Corpus, wanted: Mapping[str, Any], find: Callable[[], Result], drawer: Drawer) -> Stage:
-    """Find a result and have its figures drawn, unless one made with the wanted parameters is there."""
+def _detect(name: str, corpus: Corpus, wanted: Mapping[str, Any], find: Callable[[], Result]) -> Stage:
+    """Find a result, unless one made with the wanted parameters is there."""
     begun = time.monotonic()
     is_new, nothing = False, ""
     try:
@@ -116,7 +115,6 @@ def _detect(name: str, corpus: Corpus, wanted: Mapping[str, Any], find: Callable
     except (NotACorpus, CorpusMismatch):
         try:
             find().save(corpus)
-            drawer.draw(name)
             is_new = True
         except BadInput as error:  # a list of URLs has no text, and that is no fault
             nothing = error.message

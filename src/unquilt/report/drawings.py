@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from unquilt.corpus import Corpus, write_atomically
-from unquilt.errors import CorpusMismatch, NotACorpus
 from unquilt.report.figures import Figure, draw_svg, figures_of
 from unquilt.result import RESULT_JSON, load_result
 
 _JSON = "figures.json"
 _SHOWN_ROWS = 40  # of the table under a figure
-_DRAW = "from unquilt.report.drawings import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,45 +57,3 @@ def _keep(drawn: list[Drawn], folder: Path, drawn_from: str) -> None:
         write_atomically(folder / f"{one.name}.svg", one.svg.encode())
     known = [{"name": one.name, "heads": one.heads, "rows": one.rows, "more": one.more} for one in drawn]
     write_atomically(folder / _JSON, json.dumps({"result": drawn_from, "figures": known}).encode())
-
-
-class Drawer:
-    """Draws in a process of its own, beside whatever else is done: a figure takes a fifth of a second and one core.
-
-    What it could not draw, whoever wants the figure draws then. Use it in a ``with``, whose end waits for the figures.
-    """
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-        self._process: subprocess.Popen[str] | None = None
-
-    def draw(self, detector: str) -> None:
-        """Draw the figures of a result that was saved just now."""
-        if self._process is None:
-            path = os.pathsep.join(path for path in sys.path if path)
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _DRAW, str(self._corpus.path)], stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": path}, text=True,
-            )  # fmt: skip
-        assert self._process.stdin is not None
-        with suppress(OSError):  # it has ended
-            self._process.stdin.write(f"{detector}\n")
-            self._process.stdin.flush()
-
-    def __enter__(self) -> Drawer:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        if self._process is not None:
-            if error is not None:
-                self._process.kill()
-            with suppress(OSError):
-                self._process.communicate()
-
-
-def main() -> None:
-    """The drawer: the names of detectors come line by line, until there are no more."""
-    corpus = Corpus(sys.argv[1])
-    for line in sys.stdin:
-        with suppress(NotACorpus, CorpusMismatch):
-            drawn_figures(corpus, line.strip())
