@@ -384,7 +384,7 @@ def test_a_cluster_that_loses_a_machine_gives_the_same_tables(
             cluster.kill_worker()
     assert found.wait(timeout=200) == 0, "".join(lines)
     assert cluster.workers[0].poll() is not None
-    assert any(line.startswith("Finding patches: ") for line in lines)
+    assert any(line.startswith("Stitching patches: ") for line in lines)
     made = Corpus(folder)
     assert made.digest == local.digest
     for name in ("quilts", "patches"):

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from unquilt.ingest.capture import Skip
+from unquilt.ingest.files import compression_of
 from unquilt.ingest.inputs import Piece
 from unquilt.ingest.params import IngestParams
 from unquilt.ingest.sites import host_of
@@ -76,6 +77,7 @@ def test_reading_at_once_agrees_with_reading_line_by_line(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cut: int
 ) -> None:
     data = b"\n".join(lines)
+    assume(not compression_of(data[:4]))  # what begins like gzip is read as gzip, whatever follows
     path = tmp_path_factory.getbasetemp() / "urls"
     expected = []
     for raw in data.split(b"\n"):

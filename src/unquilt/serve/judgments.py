@@ -81,7 +81,8 @@ def wilson(yes: float, count: float) -> tuple[float, float]:
     share, z2 = yes / count, Z_95**2
     middle = (share + z2 / (2 * count)) / (1 + z2 / count)
     half = Z_95 / (1 + z2 / count) * sqrt(share * (1 - share) / count + z2 / (4 * count**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # The share itself is always inside; at 0 and 1 it is an end, and rounding must not push it out.
+    return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
