@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import (
+    clean,
     exchange,
     ingest,
     kernels,
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "ingest": ingest.figures,
     "kernels": kernels.figures,
     "exchange": exchange.figures,
+    "clean": clean.figures,
     "phrases": phrases.figures,
     "mirrors": mirrors.figures,
     "quilts": quilts.figures,
