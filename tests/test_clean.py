@@ -125,7 +125,7 @@ def check_texts(kept: list[Row], pages: list[Row], removed: list[Row], params: C
     [
         CleanParams(),
         CleanParams(k=5, min_words=30, boilerplate=15, min_boilerplate=8, format="parquet"),
-        CleanParams(pages=False, k=3, min_words=12, boilerplate=20, min_boilerplate=10, format="jsonl.gz"),
+        CleanParams(pages=False, k=8, min_words=20, boilerplate=20, min_boilerplate=10, format="jsonl.gz"),
     ],
     ids=lambda params: f"k={params.k},{params.format}",
 )
