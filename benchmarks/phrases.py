@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ def figures(context: Context) -> list[Figure]:
     context.say(f"phrases: {crawl.pages:,} pages, {WORKERS} workers")
 
     def ours(command: str, *options: str) -> Run:
+        shutil.rmtree(corpus / "results" / "phrases", ignore_errors=True)  # dedup would take its classes
         run = run_python("unquilt", command, str(corpus), "--workers", str(WORKERS), "--json", *options)
         context.say(f"  unquilt {command} {' '.join(options)}  {run.seconds:6.2f} s")
         return run
