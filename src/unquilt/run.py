@@ -20,13 +20,10 @@ from unquilt.engines.first_start import compile_kernels
 from unquilt.engines.local import LocalEngine
 from unquilt.errors import BadInput, CorpusMismatch, NotACorpus
 from unquilt.ingest.inputs import Plan
-from unquilt.ingest.params import IngestParams
+from unquilt.ingest.params import PRELOAD, IngestParams
 from unquilt.ingest.run import Ingested, ingest_crawl
 from unquilt.params import Params
 from unquilt.result import Result, check_result
-
-PRELOAD = ("unquilt.ingest.page:warm_up",)
-"""What workers of an engine for a run can have ready before the first page comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +63,8 @@ def run_crawl(
     """Read crawls into the corpus at ``out``, run the detectors, and write ``out/report.html``.
 
     ``settings`` are those of the detectors by name, the defaults where there are none. With ``against``, an earlier
-    crawl, it is told what has become of that. Interrupted at any moment, the
-    same call goes on where it was; what is there already, from the same pages and settings, is not made again.
+    crawl, it is told what has become of that. Interrupted at any moment, the same call goes on where it was; what is
+    there already, from the same pages and settings, is not made again.
     """
     begun = time.monotonic()
     with ExitStack() as stack:

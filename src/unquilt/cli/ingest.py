@@ -8,7 +8,7 @@ import click
 
 from unquilt.cli.options import engine_options, make_engine, options_of, output_options, params_from
 from unquilt.cli.show import counts_sentence, show_json
-from unquilt.ingest.params import IngestParams
+from unquilt.ingest.params import PRELOAD, IngestParams
 
 if TYPE_CHECKING:
     from unquilt.ingest.run import Ingested
@@ -30,7 +30,7 @@ def command(inputs: tuple[str, ...], out: str, as_json: bool, quiet: bool, **opt
     read again; others are added.
     """
     params = params_from(IngestParams, options)
-    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
+    with make_engine(options, quiet=quiet or as_json, preload=PRELOAD) as engine:
         from unquilt.ingest.run import ingest_crawl
 
         done = ingest_crawl(inputs, out, params, engine=engine)

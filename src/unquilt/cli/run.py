@@ -16,7 +16,7 @@ from unquilt.cli.options import Command, engine_options, make_engine, options_of
 from unquilt.cli.show import clean, show_json, show_table
 from unquilt.detectors import DETECTORS
 from unquilt.errors import BadParameter
-from unquilt.ingest.params import IngestParams
+from unquilt.ingest.params import PRELOAD, IngestParams
 
 if TYPE_CHECKING:
     from unquilt.corpus import Corpus
@@ -62,7 +62,7 @@ def run_all(
     chosen = _chosen(only, skip)
     params, settings = _settings(config, options)
     old = _open_old(against, out) if against is not None else None
-    with make_engine(options, quiet=quiet or as_json, preload=["unquilt.ingest.page:warm_up"]) as engine:
+    with make_engine(options, quiet=quiet or as_json, preload=PRELOAD) as engine:
         from unquilt.ingest.inputs import plan
         from unquilt.run import run_crawl
 

@@ -15,6 +15,10 @@ SETTINGS = {
 """How words and styles are made: a corpus made otherwise cannot be compared with this one."""
 
 
+PRELOAD = ("unquilt.ingest.page:warm_up",)
+"""What workers of an engine can have ready before the first page comes."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IngestParams(Params):
     """How a crawl becomes pages."""
